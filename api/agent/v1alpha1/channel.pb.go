@@ -562,7 +562,10 @@ type ServerReport struct {
 	// False while a plugin has closed the door: nobody is sent unasked.
 	JoinsOpen bool `protobuf:"varint,9,opt,name=joins_open,json=joinsOpen,proto3" json:"joins_open,omitempty"`
 	// Seats granted to players who have not joined yet.
-	SeatsPending  int32 `protobuf:"varint,10,opt,name=seats_pending,json=seatsPending,proto3" json:"seats_pending,omitempty"`
+	SeatsPending int32 `protobuf:"varint,10,opt,name=seats_pending,json=seatsPending,proto3" json:"seats_pending,omitempty"`
+	// When the report was handed to the channel, on the clock of sampled_at: the
+	// manager takes ages from the two, so the clocks of nodes need not agree.
+	SentAt        *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -665,6 +668,13 @@ func (x *ServerReport) GetSeatsPending() int32 {
 		return x.SeatsPending
 	}
 	return 0
+}
+
+func (x *ServerReport) GetSentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SentAt
+	}
+	return nil
 }
 
 // SaveResult answers a SaveOrder.
@@ -1049,7 +1059,9 @@ type ProxyReport struct {
 	// The last Directory revision this proxy holds in full; 0: none.
 	DirectoryRevision uint64 `protobuf:"varint,6,opt,name=directory_revision,json=directoryRevision,proto3" json:"directory_revision,omitempty"`
 	// True once this proxy refuses nobody new because it was withdrawn.
-	Withdrawn     bool `protobuf:"varint,7,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	Withdrawn bool `protobuf:"varint,7,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	// When the report was handed to the channel, on the clock of sampled_at.
+	SentAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1131,6 +1143,13 @@ func (x *ProxyReport) GetWithdrawn() bool {
 		return x.Withdrawn
 	}
 	return false
+}
+
+func (x *ProxyReport) GetSentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SentAt
+	}
+	return nil
 }
 
 // RosterEntry places one player.
@@ -1952,7 +1971,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x06report\x18\x02 \x01(\v2%.spawnery.agent.v1alpha1.ServerReportH\x00R\x06report\x12F\n" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
 	"saveResultB\t\n" +
-	"\amessage\"\xda\x03\n" +
+	"\amessage\"\x8f\x04\n" +
 	"\fServerReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12A\n" +
@@ -1969,7 +1988,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\n" +
 	"joins_open\x18\t \x01(\bR\tjoinsOpen\x12#\n" +
 	"\rseats_pending\x18\n" +
-	" \x01(\x05R\fseatsPendingB\x11\n" +
+	" \x01(\x05R\fseatsPending\x123\n" +
+	"\asent_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAtB\x11\n" +
 	"\x0f_playable_slots\"2\n" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +
@@ -1993,7 +2013,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fProxyMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12>\n" +
 	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06reportB\t\n" +
-	"\amessage\"\xb0\x03\n" +
+	"\amessage\"\xe5\x03\n" +
 	"\vProxyReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12<\n" +
@@ -2002,7 +2022,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x05moves\x18\x04 \x03(\v2%.spawnery.agent.v1alpha1.MoveProgressR\x05moves\x12[\n" +
 	"\x13forwarding_problems\x18\x05 \x03(\v2*.spawnery.agent.v1alpha1.ForwardingProblemR\x12forwardingProblems\x12-\n" +
 	"\x12directory_revision\x18\x06 \x01(\x04R\x11directoryRevision\x12\x1c\n" +
-	"\twithdrawn\x18\a \x01(\bR\twithdrawn\"\x80\x01\n" +
+	"\twithdrawn\x18\a \x01(\bR\twithdrawn\x123\n" +
+	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"\x80\x01\n" +
 	"\vRosterEntry\x127\n" +
 	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12 \n" +
@@ -2141,35 +2162,37 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	5,  // 7: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	11, // 8: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	12, // 9: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	4,  // 10: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	14, // 11: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	25, // 12: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	15, // 13: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	16, // 14: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	17, // 15: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	18, // 16: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	6,  // 17: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	1,  // 18: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	5,  // 19: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	20, // 20: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	22, // 21: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	2,  // 22: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	21, // 23: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	24, // 24: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	23, // 25: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	3,  // 26: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 27: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	13, // 28: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 29: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	19, // 30: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	29, // [29:31] is the sub-list for method output_type
-	27, // [27:29] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	25, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	5,  // 8: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	11, // 9: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	12, // 10: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	4,  // 11: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	14, // 12: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	25, // 13: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	15, // 14: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	16, // 15: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	17, // 16: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	18, // 17: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	25, // 18: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	6,  // 19: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	1,  // 20: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	5,  // 21: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	20, // 22: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	22, // 23: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	2,  // 24: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	21, // 25: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	24, // 26: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	23, // 27: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	3,  // 28: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	7,  // 29: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	13, // 30: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	10, // 31: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	19, // 32: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	31, // [31:33] is the sub-list for method output_type
+	29, // [29:31] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
