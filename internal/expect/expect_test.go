@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package expect
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	now   = time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)
+	hub   = types.NamespacedName{Namespace: "minecraft", Name: "hub"}
+	duels = types.NamespacedName{Namespace: "minecraft", Name: "duels"}
+)
+
+func TestACreateIsPendingUntilTheCacheShowsItsName(t *testing.T) {
+	var writes Writes
+	writes.Created(hub, "hub-abcd", now)
+	writes.Created(hub, "hub-aaaa", now)
+	writes.Created(duels, "duels-abcd", now)
+
+	got := writes.Settle(hub, nil, now.Add(time.Second)).Creates
+	if diff := cmp.Diff([]string{"hub-aaaa", "hub-abcd"}, got); diff != "" {
+		t.Errorf("pending before the cache moved (-want +got):\n%s", diff)
+	}
+	got = writes.Settle(hub, []Seen{{Name: "hub-abcd", UID: "1"}}, now.Add(2*time.Second)).Creates
+	if diff := cmp.Diff([]string{"hub-aaaa"}, got); diff != "" {
+		t.Errorf("pending after the cache showed one (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedCreateIsNotBelieved(t *testing.T) {
+	var writes Writes
+	writes.Created(hub, "hub-abcd", now)
+	writes.Refused(hub, "hub-abcd")
+	if got := writes.Settle(hub, nil, now).Creates; len(got) != 0 {
+		t.Errorf("pending = %v, want nothing", got)
+	}
+}
+
+func TestADeleteIsPendingWhileTheCacheShowsItAlive(t *testing.T) {
+	alive := []Seen{{Name: "hub-abcd", UID: "1"}}
+	tests := map[string]struct {
+		shown []Seen
+		want  int
+	}{
+		"still alive in the cache": {alive, 1},
+		"shown deleting":           {[]Seen{{Name: "hub-abcd", UID: "1", Deleting: true}}, 0},
+		"gone":                     {nil, 0},
+		"made again under its name": {
+			[]Seen{{Name: "hub-abcd", UID: "2"}}, 0,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var writes Writes
+			writes.Deleted(hub, "1", now)
+			if got := len(writes.Settle(hub, test.shown, now.Add(time.Second)).Deletes); got != test.want {
+				t.Errorf("%d deletes pending, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAWriteIsBelievedForItsLifetimeAtMost(t *testing.T) {
+	var writes Writes
+	writes.Created(hub, "hub-abcd", now)
+	writes.Deleted(hub, "1", now)
+	shown := []Seen{{Name: "hub-zzzz", UID: "1"}}
+	late := writes.Settle(hub, shown, now.Add(Lifetime))
+	if len(late.Creates) != 0 || len(late.Deletes) != 0 {
+		t.Errorf("still pending after its lifetime: %+v", late)
+	}
+}
+
+func TestForgetDropsOneOwnerOnly(t *testing.T) {
+	var writes Writes
+	writes.Created(hub, "hub-abcd", now)
+	writes.Created(duels, "duels-abcd", now)
+	writes.Forget(hub)
+	if got := writes.Settle(hub, nil, now).Creates; len(got) != 0 {
+		t.Errorf("forgotten owner has %v pending", got)
+	}
+	if got := writes.Settle(duels, nil, now).Creates; len(got) != 1 {
+		t.Errorf("the other owner has %v pending, want its create", got)
+	}
+}

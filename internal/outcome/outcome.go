@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outcome is the vocabulary in which one step of a reconcile pass says
+// how it ended, and the loop that runs steps until one of them stops the pass.
+package outcome
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// Kind says what a step's end means for the rest of the pass.
+type Kind int
+
+const (
+	// KindContinue goes on with the next step.
+	KindContinue Kind = iota
+	// KindWait stops the pass; time alone will help.
+	KindWait
+	// KindBlock stops the pass; only a change elsewhere helps, and a watch
+	// wakes the object when it happens.
+	KindBlock
+	// KindRetry stops the pass with an error that a repetition may cure.
+	KindRetry
+)
+
+// Outcome is how a step ended. Reason and Message explain a wait or a block in
+// the words of a condition.
+type Outcome struct {
+	Kind    Kind
+	Reason  string
+	Message string
+	After   time.Duration
+	Err     error
+}
+
+// Continue goes on with the next step.
+func Continue() Outcome { return Outcome{Kind: KindContinue} }
+
+// Wait looks again after the given time.
+func Wait(after time.Duration, reason, message string) Outcome {
+	return Outcome{Kind: KindWait, After: after, Reason: reason, Message: message}
+}
+
+// Block waits for a change elsewhere.
+func Block(reason, message string) Outcome {
+	return Outcome{Kind: KindBlock, Reason: reason, Message: message}
+}
+
+// Retry repeats the pass after the queue's back-off.
+func Retry(err error) Outcome { return Outcome{Kind: KindRetry, Err: err} }
+
+// Stops tells whether the pass ends here.
+func (o Outcome) Stops() bool { return o.Kind != KindContinue }
+
+// Explained tells whether the outcome carries a reason for a condition.
+func (o Outcome) Explained() bool { return o.Reason != "" }
+
+// Result is what the reconciler returns to its queue: the outcome's own wait,
+// or recheck when that comes sooner. Zero durations mean "not before an event".
+func (o Outcome) Result(recheck time.Duration) ctrl.Result {
+	after := o.After
+	if recheck > 0 && (after == 0 || recheck < after) {
+		after = recheck
+	}
+	return ctrl.Result{RequeueAfter: after}
+}
+
+// Step is one named part of a pass over P.
+type Step[P any] struct {
+	Name string
+	Do   func(context.Context, P) Outcome
+}
+
+// Run takes the steps in order and returns the outcome of the first that stops
+// the pass, its error naming the step.
+func Run[P any](ctx context.Context, pass P, steps []Step[P]) Outcome {
+	for _, step := range steps {
+		ended := step.Do(ctx, pass)
+		if ended.Err != nil {
+			ended.Err = fmt.Errorf("%s: %w", step.Name, ended.Err)
+		}
+		if ended.Stops() {
+			return ended
+		}
+	}
+	return Continue()
+}
