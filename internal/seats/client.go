@@ -70,7 +70,7 @@ func (c *Client) Renew(ctx context.Context, address, id string, ask Ask) (Seat, 
 
 // Release gives a seat back. Releasing one that is gone is no error.
 func (c *Client) Release(ctx context.Context, address, id string) error {
-	_, err := c.do(ctx, call{http.MethodDelete, address, Path + "/" + url.PathEscape(id)}, nil)
+	_, _, err := c.do(ctx, call{http.MethodDelete, address, Path + "/" + url.PathEscape(id)}, nil)
 	var refused *Refusal
 	if errors.As(err, &refused) && refused.Reason == UnknownSeat {
 		return nil
@@ -91,11 +91,11 @@ func (c *Client) put(ctx context.Context, to call, ask Ask) (Seat, error) {
 	if err != nil {
 		return Seat{}, fmt.Errorf("writing the question: %w", err)
 	}
-	answer, err := c.do(ctx, to, body)
+	answer, secret, err := c.do(ctx, to, body)
 	if err != nil {
 		return Seat{}, err
 	}
-	var seat Seat
+	seat := Seat{SignedWith: secret}
 	if err := json.Unmarshal(answer, &seat); err != nil {
 		return Seat{}, fmt.Errorf("reading the answer: %w", err)
 	}
@@ -105,17 +105,18 @@ func (c *Client) put(ctx context.Context, to call, ask Ask) (Seat, error) {
 	return seat, nil
 }
 
-// do signs with each key in turn until the agent knows one of them.
-func (c *Client) do(ctx context.Context, to call, body []byte) ([]byte, error) {
+// do signs with each key in turn until the agent knows one of them, and
+// returns its place beside the answer.
+func (c *Client) do(ctx context.Context, to call, body []byte) ([]byte, int, error) {
 	var unknown *Refusal
-	for _, k := range c.keys {
+	for i, k := range c.keys {
 		answer, err := c.once(ctx, k, to, body)
 		if errors.As(err, &unknown) && unknown.Reason == NotSigned {
 			continue
 		}
-		return answer, err
+		return answer, i, err
 	}
-	return nil, unknown
+	return nil, 0, unknown
 }
 
 func (c *Client) once(ctx context.Context, k key, to call, body []byte) ([]byte, error) {

@@ -70,12 +70,12 @@ func TestASeatIsAskedRenewedAndReleased(t *testing.T) {
 		if diff := cmp.Diff(ask, a); diff != "" {
 			t.Error(diff)
 		}
-		_ = json.NewEncoder(w).Encode(Seat{ID: "s1", ExpiresSeconds: 15})
+		_ = json.NewEncoder(w).Encode(Seat{ID: "s1", ExpiresSeconds: 15, Taken: 3})
 	})
 	c := newClient(t, clk, secret)
 
 	seat, err := c.Ask(t.Context(), addr, ask)
-	if err != nil || seat != (Seat{ID: "s1", ExpiresSeconds: 15}) {
+	if err != nil || seat != (Seat{ID: "s1", ExpiresSeconds: 15, Taken: 3}) {
 		t.Fatalf("got %+v, %v", seat, err)
 	}
 	if _, err := c.Renew(t.Context(), addr, seat.ID, ask); err != nil {
@@ -130,8 +130,9 @@ func TestDuringARotationEitherSecretIsGood(t *testing.T) {
 	for name, tt := range map[string]struct {
 		proxy, agent [][]byte
 		wantGood     bool
+		wantWith     int
 	}{
-		"the proxy is ahead":    {proxy: [][]byte{next, previous}, agent: [][]byte{previous}, wantGood: true},
+		"the proxy is ahead":    {proxy: [][]byte{next, previous}, agent: [][]byte{previous}, wantGood: true, wantWith: 1},
 		"the agent is ahead":    {proxy: [][]byte{previous}, agent: [][]byte{next, previous}, wantGood: true},
 		"they share no secret":  {proxy: [][]byte{next, previous}, agent: [][]byte{other}},
 		"a single other secret": {proxy: [][]byte{next}, agent: [][]byte{other}},
@@ -140,11 +141,14 @@ func TestDuringARotationEitherSecretIsGood(t *testing.T) {
 			addr := agent(t, newVerifier(t, clk, tt.agent...), func(w http.ResponseWriter, _ *http.Request) {
 				_ = json.NewEncoder(w).Encode(Seat{ID: "s1", ExpiresSeconds: 15})
 			})
-			_, err := newClient(t, clk, tt.proxy...).Ask(t.Context(), addr, ask)
+			seat, err := newClient(t, clk, tt.proxy...).Ask(t.Context(), addr, ask)
 			var refused *Refusal
 			notSigned := errors.As(err, &refused) && refused.Reason == NotSigned
 			if tt.wantGood && err != nil || !tt.wantGood && !notSigned {
 				t.Errorf("got %v, want good: %v", err, tt.wantGood)
+			}
+			if seat.SignedWith != tt.wantWith {
+				t.Errorf("signed with %d, want %d", seat.SignedWith, tt.wantWith)
 			}
 		})
 	}

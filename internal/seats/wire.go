@@ -66,6 +66,13 @@ type Seat struct {
 	ID string `json:"id"`
 	// ExpiresSeconds is how long the seat holds without a renewal.
 	ExpiresSeconds int32 `json:"expiresSeconds"`
+	// Taken is how many players are online there or have a seat, this one
+	// included. It is newer than any directory, so a proxy that spreads
+	// players sees by it whether another server has become the emptier one.
+	Taken int32 `json:"taken"`
+	// SignedWith is the place, among the client's secrets, of the one the
+	// agent knew: its game knows that one too.
+	SignedWith int `json:"-"`
 }
 
 // Reason says why a seat was refused.
