@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fleet is the vocabulary the decisions share: what a server looks
+// like at one instant, what is known about its players, and what its seats
+// are worth.
+package fleet
+
+import (
+	"time"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+// NoOrdinal is the ordinal of a server that has none.
+const NoOrdinal = -1
+
+// Deletion says whether somebody asked for a server to be deleted.
+type Deletion uint8
+
+const (
+	// DeletionNone: nobody asked.
+	DeletionNone Deletion = iota
+	// DeletionAsked: its object has a deletion timestamp, or a delete was sent
+	// that the cache does not show yet.
+	DeletionAsked
+)
+
+// SpecAge compares a server's podHash with its group's.
+type SpecAge uint8
+
+const (
+	// SpecCurrent: a pod made now would be the same.
+	SpecCurrent SpecAge = iota
+	// SpecOld: the owner changed something that reaches the pod.
+	SpecOld
+)
+
+// PodView is what the pod cache shows of the pod a server's status names.
+type PodView uint8
+
+const (
+	// PodNone: no pod was made yet.
+	PodNone PodView = iota
+	// PodUnseen: status names a pod the cache does not show.
+	PodUnseen
+	// PodSeen: the cache shows it.
+	PodSeen
+)
+
+// NodeOutlook says whether a server's node is about to leave.
+type NodeOutlook uint8
+
+const (
+	// NodeStaying: nothing follows from its node.
+	NodeStaying NodeOutlook = iota
+	// NodeDeparting: its node leaves and there is another place to go.
+	NodeDeparting
+)
+
+// Door is a server's own word on whether anybody may be sent there unasked.
+type Door uint8
+
+const (
+	// DoorOpen takes anybody a seat is free for.
+	DoorOpen Door = iota
+	// DoorClosed takes only who comes by name; its free seats are no capacity.
+	DoorClosed
+)
+
+// Channel says whether silence can still be told from trouble with the
+// channel itself.
+type Channel uint8
+
+const (
+	// ChannelHealthy: silent agents are a few servers' own affair.
+	ChannelHealthy Channel = iota
+	// ChannelDegraded: most agents fell silent at once. Nothing is created,
+	// removed or retired on the strength of that.
+	ChannelDegraded
+)
+
+// Clocks are the instants of a server's life that its status persists. A zero
+// time means that the clock does not run.
+type Clocks struct {
+	// StartedAt begins the startup deadline: at acceptance, again when a held
+	// name comes free, again at a loss of readiness.
+	StartedAt time.Time
+	// ReadySince is the last time it became Ready; a loss leaves it standing.
+	ReadySince time.Time
+	// RetiringSince begins the time a retirement may take.
+	RetiringSince time.Time
+	// DrainStartedAt begins the drain deadline.
+	DrainStartedAt time.Time
+	// FailedAt begins the retention of a failed server, and names its failure.
+	FailedAt time.Time
+}
+
+// Server is one server of a group at one instant.
+type Server struct {
+	Name string
+	// Ordinal is its place in a persistent group, NoOrdinal elsewhere.
+	Ordinal  int
+	Phase    v1alpha1.ServerPhase
+	Deletion Deletion
+	Retire   v1alpha1.RetireReason
+	Spec     SpecAge
+	Pod      PodView
+	Node     NodeOutlook
+	Door     Door
+
+	Seats
+	Presence
+	Clocks
+
+	CreatedAt time.Time
+	// EmptySince is when it was first known to be empty, without a break since.
+	EmptySince time.Time
+	// ServedAt is when it took its first player ever.
+	ServedAt time.Time
+}
+
+// Alive is true for a server the group can count on: not on its way out, not
+// failed, and not about to lose its node.
+func (s *Server) Alive() bool {
+	return !s.Leaving() && s.Phase != v1alpha1.ServerFailed && s.Node == NodeStaying
+}
+
+// Leaving is true for a server that was told to go, or is going.
+func (s *Server) Leaving() bool {
+	if s.Deletion == DeletionAsked || s.Retire != v1alpha1.RetireNone {
+		return true
+	}
+	switch s.Phase {
+	case v1alpha1.ServerRetiring, v1alpha1.ServerDraining, v1alpha1.ServerTerminating:
+		return true
+	case v1alpha1.ServerPending, v1alpha1.ServerStarting, v1alpha1.ServerReady, v1alpha1.ServerFailed:
+	}
+	return false
+}
+
+// FirstStart is true while a server is on its way to its first Ready.
+func (s *Server) FirstStart() bool {
+	return s.ReadySince.IsZero() &&
+		(s.Phase == v1alpha1.ServerPending || s.Phase == v1alpha1.ServerStarting)
+}
+
+// Joinable is true when proxies may send players to it unasked: Ready,
+// registered, heard from lately, its door open.
+func (s *Server) Joinable() bool {
+	return s.Phase == v1alpha1.ServerReady && s.Registration == Registered &&
+		s.Counts.state == CountsFresh && s.Door == DoorOpen
+}
+
+// FreeSeats are the seats a player could be sent to right now.
+func (s *Server) FreeSeats() int {
+	if !s.Joinable() {
+		return 0
+	}
+	return s.Free(s.Counts.players)
+}
+
+// MayHavePlayers is the caution of whoever picks a victim: it is Occupied, or
+// its registration may be under way and its counts do not say that it is empty.
+func (s *Server) MayHavePlayers(now time.Time) bool {
+	if s.Occupied(now) {
+		return true
+	}
+	return s.Phase == v1alpha1.ServerReady && !s.Registration.Ever() && !s.Counts.KnownEmpty()
+}
