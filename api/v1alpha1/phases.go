@@ -25,10 +25,10 @@ const (
 	ServerFailed ServerPhase = "Failed"
 )
 
-// RetireReason says why a server takes nobody new. Empty means it is not
+// RetireReason says why a server takes nobody new. Absent means it is not
 // asked to retire.
 //
-// +kubebuilder:validation:Enum="";Changeover;Pin;Consolidation;Requested;NodeDraining
+// +kubebuilder:validation:Enum=Changeover;Pin;Consolidation;Requested;NodeDraining
 type RetireReason string
 
 const (

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NetworkSpec describes what the proxies and servers of a network share.
+//
+// +kubebuilder:validation:MinProperties=1
+type NetworkSpec struct {
+	// forwardingSecretRef names the Secret whose key "secret" proves to a
+	// server that a player comes from one of this Network's proxies.
+	// Default: <network>-forwarding, made by the operator with a random
+	// secret when it is first needed, and kept when the Network is deleted.
+	//
+	// +optional
+	ForwardingSecretRef LocalReference `json:"forwardingSecretRef,omitzero"`
+
+	// defaults apply to every group of the Network that does not set the
+	// field itself; a group's own value replaces the default as a whole.
+	//
+	// +optional
+	Defaults *NetworkDefaults `json:"defaults,omitempty"`
+
+	// onlineMode says whether players must prove their account to the session
+	// server. A change gives every player another UUID: it takes effect at
+	// once while no claim of the Network exists, and otherwise only when the
+	// annotation spawnery.cloud/confirm-online-mode holds the wanted value.
+	// Default: true.
+	//
+	// +optional
+	// +default=true
+	OnlineMode *bool `json:"onlineMode,omitempty"`
+
+	// permissions are the grants that the proxies know by themselves.
+	// Default: nobody may do anything that needs a permission.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Permissions []PermissionGroup `json:"permissions,omitempty"`
+}
+
+// NetworkDefaults are the values of groups that set none of their own.
+type NetworkDefaults struct {
+	// imagePullSecrets name the Secrets that hold the credentials for
+	// pulling images. Default: none.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	ImagePullSecrets []LocalReference `json:"imagePullSecrets,omitempty"`
+
+	// resources of the game container of servers, and of proxies.
+	// Default: none requested, none limited.
+	//
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// scheduling says where servers and proxies may run. Default: anywhere.
+	//
+	// +optional
+	Scheduling *Scheduling `json:"scheduling,omitempty"`
+
+	// user that game and agent run as. Default: policy Fixed, 1000.
+	//
+	// +optional
+	User *ServerUser `json:"user,omitempty"`
+}
+
+// PermissionGroup grants permission nodes to players.
+type PermissionGroup struct {
+	// name by which other groups inherit from this one.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// trustOfflineNames lets the grants of this group apply although the
+	// Network runs in offline mode, where anybody can take any name.
+	// Default: false.
+	//
+	// +optional
+	// +default=false
+	TrustOfflineNames *bool `json:"trustOfflineNames,omitempty"`
+
+	// players are the members, by name or by UUID. Default: none, the group
+	// is only inherited from.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=36
+	// +kubebuilder:validation:items:Pattern=`^([A-Za-z0-9_]{1,16}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$`
+	Players []string `json:"players,omitempty"`
+
+	// permissions are nodes such as spawnery.cloud.read. A node that ends in
+	// * covers everything that begins like it; one that begins with - denies.
+	// The longest match decides. Default: none.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:items:Pattern=`^-?(\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?)$`
+	Permissions []string `json:"permissions,omitempty"`
+
+	// inherits names groups whose nodes hold for this one too, unless it says
+	// otherwise itself. Default: none.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=40
+	Inherits []string `json:"inherits,omitempty"`
+}
+
+// NetworkStatus is what the operator last saw of a Network.
+//
+// +kubebuilder:validation:MinProperties=1
+type NetworkStatus struct {
+	// conditions are Accepted, ForwardingSecretReady, OnlineModeSettled and
+	// ChannelDegraded.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// onlineMode is the mode in force. Absent until the Network was accepted.
+	//
+	// +optional
+	OnlineMode *bool `json:"onlineMode,omitempty"`
+
+	// proxyGroups is the number of ProxyGroups that name this Network.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ProxyGroups *int32 `json:"proxyGroups,omitempty"`
+
+	// serverGroups is the number of ServerGroups that name this Network.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ServerGroups *int32 `json:"serverGroups,omitempty"`
+
+	// onlinePlayers is the number of players on all servers together.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	OnlinePlayers *int32 `json:"onlinePlayers,omitempty"`
+}
+
+// Network is a Minecraft network: proxies that players log in to, and groups
+// of servers behind them. A namespace has one; of two the oldest is accepted.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=mcnet,categories=minecraft
+// +kubebuilder:printcolumn:name="Proxies",type=integer,JSONPath=`.status.proxyGroups`
+// +kubebuilder:printcolumn:name="Groups",type=integer,JSONPath=`.status.serverGroups`
+// +kubebuilder:printcolumn:name="Players",type=integer,JSONPath=`.status.onlinePlayers`
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
+type Network struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	//
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the owner wants.
+	//
+	// +optional
+	// +default={}
+	Spec NetworkSpec `json:"spec,omitzero"`
+
+	// status is what the operator last saw.
+	//
+	// +optional
+	Status NetworkStatus `json:"status,omitzero"`
+}
+
+// NetworkList is a list of Networks.
+//
+// +kubebuilder:object:root=true
+type NetworkList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []Network `json:"items"`
+}

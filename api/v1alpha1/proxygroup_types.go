@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DefaultProxyDrainSeconds is the drain time of a ProxyGroup that sets none:
+// nobody is moved to another proxy, so people get time to finish.
+const DefaultProxyDrainSeconds int32 = 3600
+
+// ExposeType is how players reach the proxies of a group.
+//
+// +kubebuilder:validation:Enum=ClusterIP;NodePort
+type ExposeType string
+
+const (
+	// ExposeClusterIP makes a Service inside the cluster; how players come
+	// that far is the owner's business.
+	ExposeClusterIP ExposeType = "ClusterIP"
+	// ExposeNodePort opens the same port on every node.
+	ExposeNodePort ExposeType = "NodePort"
+)
+
+// TrafficPolicy says which nodes pass players on.
+//
+// +kubebuilder:validation:Enum=Local;Cluster
+type TrafficPolicy string
+
+const (
+	// TrafficLocal lets only nodes with a proxy answer, and keeps the
+	// players' addresses.
+	TrafficLocal TrafficPolicy = "Local"
+	// TrafficCluster lets every node answer, and hides the players' addresses
+	// behind the nodes'.
+	TrafficCluster TrafficPolicy = "Cluster"
+)
+
+// Expose says how players reach the proxies of a group.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.clusterIP) == (self.type == 'ClusterIP')",message="clusterIP is required with type ClusterIP and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="has(self.nodePort) == (self.type == 'NodePort')",message="nodePort is required with type NodePort and forbidden with any other"
+type Expose struct {
+	// type is ClusterIP or NodePort. The block of the same name is required,
+	// the others are forbidden.
+	//
+	// +required
+	Type ExposeType `json:"type,omitempty"`
+
+	// clusterIP describes the way in that the owner provides.
+	//
+	// +optional
+	ClusterIP ExposeByClusterIP `json:"clusterIP,omitzero"`
+
+	// nodePort describes the port on the nodes.
+	//
+	// +optional
+	NodePort ExposeByNodePort `json:"nodePort,omitzero"`
+}
+
+// ExposeByClusterIP describes a way in that the owner provides.
+type ExposeByClusterIP struct {
+	// address is what players type: host or host:port. It is shown in the
+	// status; nothing is opened at it.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=259
+	// +kubebuilder:validation:Pattern=`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?$`
+	Address string `json:"address,omitempty"`
+}
+
+// ExposeByNodePort describes the port on the nodes.
+type ExposeByNodePort struct {
+	// port on every node, within the cluster's range of node ports.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// externalTrafficPolicy is Local or Cluster. Local keeps the players'
+	// addresses and answers only on nodes that run a proxy; Cluster answers
+	// everywhere and hides the addresses behind the nodes'. Default: Local.
+	//
+	// +optional
+	// +default="Local"
+	ExternalTrafficPolicy TrafficPolicy `json:"externalTrafficPolicy,omitempty"`
+}
+
+// RoutingStrategy chooses among the servers of a group.
+//
+// +kubebuilder:validation:Enum=Spread
+type RoutingStrategy string
+
+// RoutingSpread takes the server with the fewest players, network-wide.
+const RoutingSpread RoutingStrategy = "Spread"
+
+// Routing says where players go.
+type Routing struct {
+	// fallbackGroups are ServerGroups, in the order in which they are tried
+	// for a first join and for anyone who must leave a server.
+	//
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=40
+	FallbackGroups []string `json:"fallbackGroups,omitempty"`
+
+	// strategy chooses among the servers of a group. Spread takes the one
+	// with the fewest players, network-wide. Default: Spread.
+	//
+	// +optional
+	// +default="Spread"
+	Strategy RoutingStrategy `json:"strategy,omitempty"`
+
+	// holdSeconds is how long a player for whom no server has a seat waits
+	// for one, in seconds. 0 refuses at once. Default: 120.
+	//
+	// +optional
+	// +default=120
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	HoldSeconds *int32 `json:"holdSeconds,omitempty"`
+}
+
+// ProxyConfig is what the proxies show and enforce.
+//
+// +kubebuilder:validation:MinProperties=1
+type ProxyConfig struct {
+	// motd is the text in a client's server list, in the MiniMessage subset.
+	// Default: the Network's name.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	MOTD string `json:"motd,omitempty"`
+
+	// playerLimit is the number of players that the server list shows as the
+	// maximum, network-wide. Nobody is refused because of it. Default: 500.
+	//
+	// +optional
+	// +default=500
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	PlayerLimit int32 `json:"playerLimit,omitempty"`
+}
+
+// ProxyDrain bounds how long a proxy waits for its players to leave.
+//
+// +kubebuilder:validation:MinProperties=1
+type ProxyDrain struct {
+	// timeoutSeconds is how long a proxy that must go waits for its players,
+	// in seconds; whoever is left is disconnected. Default: 3600.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+}
+
+// ProxyGroupSpec describes proxies that all do the same.
+type ProxyGroupSpec struct {
+	// networkRef names the Network this group belongs to. Immutable.
+	//
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="networkRef is immutable"
+	NetworkRef NetworkReference `json:"networkRef,omitzero"`
+
+	// replicas is the number of proxies. Default: 1.
+	//
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// image of the proxy. Default: the operator's own image, which holds one.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// expose says how players reach the proxies.
+	//
+	// +required
+	Expose Expose `json:"expose,omitzero"`
+
+	// routing says where players go.
+	//
+	// +required
+	Routing Routing `json:"routing,omitzero"`
+
+	// config is what the proxies show. A change takes effect at once and
+	// restarts nothing.
+	//
+	// +optional
+	// +default={}
+	Config ProxyConfig `json:"config,omitzero"`
+
+	// drain bounds how long a proxy that must go waits for its players.
+	//
+	// +optional
+	Drain ProxyDrain `json:"drain,omitzero"`
+
+	// resources of the proxy container. Default: those of the Network's
+	// defaults.
+	//
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// scheduling says where proxies may run. Default: that of the Network's
+	// defaults.
+	//
+	// +optional
+	Scheduling *Scheduling `json:"scheduling,omitempty"`
+}
+
+// ProxyGroupStatus is what the operator last saw of a ProxyGroup.
+//
+// +kubebuilder:validation:MinProperties=1
+type ProxyGroupStatus struct {
+	// conditions are Accepted, Available, Progressing and
+	// ClientAddressHidden.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// phase sums the conditions up in one word.
+	//
+	// +optional
+	Phase GroupPhase `json:"phase,omitempty"`
+
+	// readyReplicas is the number of proxies that let players in.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
+
+	// address is what players type. Absent while nothing answers there.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=259
+	Address string `json:"address,omitempty"`
+
+	// connectedPlayers is the number of players connected to these proxies.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ConnectedPlayers *int32 `json:"connectedPlayers,omitempty"`
+}
+
+// ProxyGroup runs the proxies that players log in to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=mcproxy,categories=minecraft
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Address",type=string,JSONPath=`.status.address`
+// +kubebuilder:printcolumn:name="Players",type=integer,JSONPath=`.status.connectedPlayers`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters that begins with a letter"
+type ProxyGroup struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	//
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the owner wants.
+	//
+	// +required
+	Spec ProxyGroupSpec `json:"spec,omitzero"`
+
+	// status is what the operator last saw.
+	//
+	// +optional
+	Status ProxyGroupStatus `json:"status,omitzero"`
+}
+
+// ProxyGroupList is a list of ProxyGroups.
+//
+// +kubebuilder:object:root=true
+type ProxyGroupList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []ProxyGroup `json:"items"`
+}
