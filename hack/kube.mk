@@ -10,8 +10,8 @@ KUBE_NODE_BINARIES = kube-scheduler kubelet kube-proxy coredns local-path-provis
 
 .PHONY: kube-api-binaries
 kube-api-binaries: ## Build etcd, the API server, its controllers and kubectl (for API tests).
-	@BIN=$(BIN) hack/kube-binaries.sh $(KUBE_API_BINARIES)
+	@BIN=$(BIN) hack/binaries.sh $(KUBE_API_BINARIES)
 
 .PHONY: kube-binaries
 kube-binaries: ## Build everything that a cluster needs; about 15 CPU minutes at first, then cached.
-	@BIN=$(BIN) hack/kube-binaries.sh $(KUBE_API_BINARIES) $(KUBE_NODE_BINARIES)
+	@BIN=$(BIN) hack/binaries.sh $(KUBE_API_BINARIES) $(KUBE_NODE_BINARIES)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the named binaries of a Kubernetes cluster from their Go modules
-# (tools/kube and tools/node) and links them into bin/.
+# Builds the named binaries from the Go modules that pin them (tools,
+# tools/kube and tools/node) and links them into bin/.
 #
-#   hack/kube-binaries.sh etcd kube-apiserver ...
+#   hack/binaries.sh lint etcd kube-apiserver ...
 #
 # A built binary is kept in ${XDG_CACHE_HOME:-~/.cache}/spawnery under a name
 # that holds a hash of everything it is built from, so every clone on a machine
@@ -13,7 +13,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-self=$root/hack/kube-binaries.sh
+self=$root/hack/binaries.sh
 bin=${BIN:-bin}
 [[ $bin = /* ]] || bin=$root/$bin
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/spawnery
@@ -28,6 +28,13 @@ plugins=github.com/containernetworking/plugins/plugins
 recipe() {
 	module=kube flags=()
 	case $1 in
+	lint) module=. package=./lint ;;
+	controller-gen) module=. package=sigs.k8s.io/controller-tools/cmd/controller-gen ;;
+	kustomize) module=. package=sigs.k8s.io/kustomize/kustomize/v5 ;;
+	crd-ref-docs) module=. package=github.com/elastic/crd-ref-docs ;;
+	gotestsum) module=. package=gotest.tools/gotestsum ;;
+	protoc-gen-go) module=. package=google.golang.org/protobuf/cmd/protoc-gen-go ;;
+	protoc-gen-go-grpc) module=. package=google.golang.org/grpc/cmd/protoc-gen-go-grpc ;;
 	etcd) package=go.etcd.io/etcd/server/v3 ;;
 	kube-apiserver | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | kubectl)
 		package=k8s.io/kubernetes/cmd/$1 ;;
@@ -42,7 +49,7 @@ recipe() {
 	portmap) module=node package=$plugins/meta/portmap ;;
 	mkimage | pause) module=node package=./$1 ;;
 	*)
-		echo "kube-binaries: no recipe for $1" >&2
+		echo "binaries: no recipe for $1" >&2
 		return 1 ;;
 	esac
 }
@@ -51,6 +58,10 @@ recipe() {
 # without the stamp Kubernetes calls itself v0.0.0.
 ldflags() {
 	local version major minor x='-s -w'
+	if [[ $module = . ]]; then
+		echo "$x"
+		return
+	fi
 	if [[ $module = node ]]; then
 		version=$(go list -m -f '{{.Version}}' $containerd)
 		echo "$x -X $containerd/version.Version=$version"
