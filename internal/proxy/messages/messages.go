@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package messages is the catalogue of what the proxy says to players: keys
+// that a resource pack or a network may translate, and what everybody else
+// reads.
+package messages
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+)
+
+// Key names one message. It is public: packs and networks translate by it.
+type Key string
+
+// The messages. messages.json holds their arguments and fallbacks.
+const (
+	VersionOld     Key = "spawnery.version.old"
+	VersionUnknown Key = "spawnery.version.unknown"
+
+	LoginStarting        Key = "spawnery.login.starting"
+	LoginUnauthenticated Key = "spawnery.login.unauthenticated"
+	LoginLimited         Key = "spawnery.login.limited"
+	LoginUnreachable     Key = "spawnery.login.unreachable"
+	LoginDuplicate       Key = "spawnery.login.duplicate"
+	LoginElsewhere       Key = "spawnery.login.elsewhere"
+
+	JoinFull        Key = "spawnery.join.full"
+	JoinDenied      Key = "spawnery.join.denied"
+	JoinNone        Key = "spawnery.join.none"
+	JoinUnknown     Key = "spawnery.join.unknown"
+	JoinHere        Key = "spawnery.join.here"
+	JoinBusy        Key = "spawnery.join.busy"
+	JoinFailed      Key = "spawnery.join.failed"
+	JoinUnsafe      Key = "spawnery.join.unsafe"
+	JoinUnreachable Key = "spawnery.join.unreachable"
+
+	Hold            Key = "spawnery.hold"
+	HoldEnded       Key = "spawnery.hold.ended"
+	Fallback        Key = "spawnery.fallback"
+	FallbackLost    Key = "spawnery.fallback.lost"
+	FallbackClosing Key = "spawnery.fallback.closing"
+	Lost            Key = "spawnery.lost"
+	Shutdown        Key = "spawnery.shutdown"
+
+	LimitPackets  Key = "spawnery.limit.packets"
+	LimitProtocol Key = "spawnery.limit.protocol"
+
+	CommandHelp        Key = "spawnery.command.help"
+	CommandHelpList    Key = "spawnery.command.help.list"
+	CommandUnknown     Key = "spawnery.command.unknown"
+	CommandDenied      Key = "spawnery.command.denied"
+	CommandListGroup   Key = "spawnery.command.list.group"
+	CommandListServer  Key = "spawnery.command.list.server"
+	CommandListUnknown Key = "spawnery.command.list.unknown"
+	CommandListEmpty   Key = "spawnery.command.list.empty"
+	CommandListNoGroup Key = "spawnery.command.list.nogroup"
+)
+
+// Message is one entry of the catalogue.
+type Message struct {
+	Key Key `json:"key"`
+	// Arguments names what each placeholder stands for, in order.
+	Arguments []string `json:"arguments,omitempty"`
+	// Fallback is what a client without a translation shows, in English.
+	Fallback string `json:"fallback"`
+}
+
+//go:embed messages.json
+var embedded []byte
+
+var catalogue, order = mustParse(embedded)
+
+// mustParse reads what was compiled in; a test reads the same.
+func mustParse(data []byte) (map[Key]Message, []Key) {
+	var list []Message
+	if err := json.Unmarshal(data, &list); err != nil {
+		panic(fmt.Sprintf("messages.json: %v", err))
+	}
+	byKey, keys := make(map[Key]Message, len(list)), make([]Key, 0, len(list))
+	for _, m := range list {
+		byKey[m.Key] = m
+		keys = append(keys, m.Key)
+	}
+	return byKey, keys
+}
+
+// All lists the catalogue in its own order.
+func All() []Message {
+	list := make([]Message, 0, len(order))
+	for _, key := range order {
+		list = append(list, catalogue[key])
+	}
+	return list
+}
+
+// Text is the message as a component, its arguments filled in by the client.
+func Text(key Key, arguments ...mcproto.Text) mcproto.Text {
+	return mcproto.Text{Translate: string(key), Fallback: catalogue[key].Fallback, With: arguments}
+}
