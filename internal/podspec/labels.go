@@ -6,11 +6,13 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 )
 
 // Labels of the objects the operator makes.
 const (
-	prefix = "spawnery.cloud/"
+	prefix = v1alpha1.GroupName + "/"
 
 	// LabelManagedBy marks every object the operator made. The manager's caches
 	// over pods, claims, Services and budgets are restricted by it and by
@@ -36,12 +38,10 @@ const (
 	OccupiedTrue = "true"
 )
 
-// Annotations and the finalizer.
 const (
-	// AnnotationPodHash holds the digest of what the owner chose, on proxy pods.
+	// AnnotationPodHash holds the digest of what the owner chose, on proxy
+	// pods: a proxy has no object of its own that could hold it.
 	AnnotationPodHash = prefix + "pod-hash"
-	// FinalizerDrain holds a Server until its players and its pod are gone.
-	FinalizerDrain = prefix + "drain"
 
 	annotationSafeToEvict  = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
