@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sessions
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// skew places a pod's times on the manager's clock. The least difference seen
+// between sending and arrival is clock difference plus the fastest way, so a
+// report that waited in a buffer still shows its age. It looks back a few
+// reports only, for a clock may be set.
+type skew struct {
+	differences [8]time.Duration
+	seen        int
+}
+
+// place returns when a sample was taken, on the manager's clock; zero when the
+// report holds none. A sender that does not date its reports is taken to have
+// the manager's clock.
+func (s *skew) place(sampled, sent *timestamppb.Timestamp, received time.Time) time.Time {
+	if sampled == nil {
+		return time.Time{}
+	}
+	if sent == nil {
+		return earlier(sampled.AsTime(), received)
+	}
+	s.differences[s.seen%len(s.differences)] = received.Sub(sent.AsTime())
+	s.seen++
+	least := slices.Min(s.differences[:min(s.seen, len(s.differences))])
+	return earlier(sampled.AsTime().Add(least), received)
+}
+
+// earlier keeps a sample from being dated into the future, where it would stay
+// fresh for longer than it is.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
