@@ -23,6 +23,9 @@ const (
 	Port = 9357
 	// LocalPort is the agent's port on 127.0.0.1, for plugins.
 	LocalPort = 9358
+	// LivePath answers 200 as soon as the agent runs. A startup probe of the
+	// sidecar must use it: the game is started only after that probe.
+	LivePath = "/livez"
 	// ReadyPath answers 200 while the server is ready and 503, with a sentence
 	// that says why, while it is not.
 	ReadyPath = "/readyz"

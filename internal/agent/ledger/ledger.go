@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ledger keeps the seats of one server: who is online by the game's
+// word, and who was admitted and has not joined yet. It is the only writer, so
+// however many proxies ask, a server never gets more players than it has seats.
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spawnery/spawnery-operator/internal/seats"
+)
+
+// StaleAfter is the age at which a sample says nothing any more.
+const StaleAfter = 10 * time.Second
+
+// maxSeatsPerPlayer bounds the seats of somebody who asks again and again; the
+// oldest gives way. They take one place together.
+const maxSeatsPerPlayer = 4
+
+// Limits are the seats of the server as of now.
+type Limits struct {
+	// Slots is how many players the game lets in.
+	Slots int
+	// Playable is how many of them count as capacity; never more than Slots.
+	Playable int
+}
+
+// Sample is who is online, by the game's own word.
+type Sample struct {
+	// At is when the game was asked.
+	At time.Time
+	// Online is the number of players.
+	Online int
+	// Players are those the game named: all of them, or fewer.
+	Players []seats.Player
+}
+
+// Door says whether the game takes players at all. It is not the door that a
+// plugin closes for a round: that one keeps routing away and refuses nobody.
+type Door int
+
+const (
+	// Shut before the game is ready and once it stops.
+	Shut Door = iota
+	// Open while the game accepts players.
+	Open
+)
+
+// Ledger may be used from any goroutine.
+type Ledger struct {
+	server string
+	newID  func() string
+
+	mu      sync.Mutex
+	limits  Limits
+	door    Door
+	doorWhy string
+	sample  Sample
+	counted counted
+	online  players
+	seats   map[string]*seat
+}
+
+// counted says what is known about the number of players.
+type counted int
+
+const (
+	neverCounted counted = iota
+	lostCount
+	hasCount
+)
+
+// seat is one admission.
+type seat struct {
+	player  seats.Player
+	expires time.Time
+	state   seatState
+}
+
+type seatState int
+
+const (
+	// pending: admitted, not seen online since.
+	pending seatState = iota
+	// rejoining: admitted while online; the connection that is online is the
+	// one before, and being seen online proves nothing.
+	rejoining
+	// joined: seen online; what the sample says counts from now on.
+	joined
+)
+
+// New makes the empty ledger of the named Server, with its door shut.
+func New(server string, limits Limits) *Ledger {
+	return &Ledger{
+		server: server, newID: uuid.NewString, limits: limits,
+		doorWhy: "the game has not been asked yet",
+		seats:   map[string]*seat{},
+	}
+}
+
+// SetLimits takes effect at once, for those who ask from now on.
+func (l *Ledger) SetLimits(limits Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limits = limits
+}
+
+// SetDoor opens or shuts the door; why is what the refused read.
+func (l *Ledger) SetDoor(door Door, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.door, l.doorWhy = door, why
+}
+
+// Observe replaces what is known about who is online.
+func (l *Ledger) Observe(sample Sample) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sample, l.counted = sample, hasCount
+	l.online = newPlayers(sample.Players)
+	for _, s := range l.seats {
+		online := l.online.has(s.player)
+		switch {
+		case s.state == pending && online:
+			s.state = joined
+		case s.state == rejoining && !online:
+			s.state = pending
+		}
+	}
+}
+
+// Forget says that the game is gone: whoever was online is not any more, and
+// how many are is unknown until the next sample.
+func (l *Ledger) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sample, l.online = Sample{}, players{}
+	if l.counted == hasCount {
+		l.counted = lostCount
+	}
+}
+
+// Ask decides on a seat. The refusal is nil exactly when there is a seat.
+func (l *Ledger) Ask(now time.Time, ask seats.Ask) (seats.Seat, *seats.Refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
+	if ask.Server == l.server && l.door == Shut {
+		return seats.Seat{}, &seats.Refusal{Reason: seats.NotReady, Message: l.doorWhy}
+	}
+	if refusal := l.refuse(now, ask); refusal != nil {
+		return seats.Seat{}, refusal
+	}
+	return l.grant(now, l.newID(), ask), nil
+}
+
+// Renew keeps a seat. One that this ledger does not know is admitted again
+// under its id while there is room: an agent that restarted forgot its seats,
+// the players on their way did not.
+func (l *Ledger) Renew(now time.Time, id string, ask seats.Ask) (seats.Seat, *seats.Refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
+	if known, ok := l.seats[id]; ok && ask.Server == l.server {
+		known.expires = now.Add(seats.Lifetime)
+		return l.answer(id), nil
+	}
+	refusal := l.refuse(now, ask)
+	if refusal == nil || refusal.Reason == seats.UnknownCounts && l.mayHaveForgotten() {
+		return l.grant(now, id, ask), nil
+	}
+	if refusal.Reason != seats.WrongServer {
+		refusal = &seats.Refusal{Reason: seats.UnknownSeat, Message: "the seat has expired: " + refusal.Message}
+	}
+	return seats.Seat{}, refusal
+}
+
+// mayHaveForgotten is true for an agent that has just started: until the first
+// count whoever says they have a seat is believed, as far as there are seats.
+func (l *Ledger) mayHaveForgotten() bool {
+	return l.counted == neverCounted && l.pending() < l.limits.Slots
+}
+
+// Release gives a seat back and reports whether there was one.
+func (l *Ledger) Release(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, found := l.seats[id]
+	delete(l.seats, id)
+	return found
+}
+
+// Pending is the number of players who were admitted and are not online yet.
+func (l *Ledger) Pending(now time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
+	return l.pending()
+}
+
+func (l *Ledger) expire(now time.Time) {
+	for id, s := range l.seats {
+		if !s.expires.After(now) {
+			delete(l.seats, id)
+		}
+	}
+}
+
+// refuse says why there is no seat for a player, or nil.
+func (l *Ledger) refuse(now time.Time, ask seats.Ask) *seats.Refusal {
+	limit := l.limit(ask)
+	switch {
+	case ask.Server != l.server:
+		return &seats.Refusal{Reason: seats.WrongServer, Message: fmt.Sprintf("this is %s, not %s", l.server, ask.Server)}
+	case l.counted != hasCount || now.Sub(l.sample.At) > StaleAfter:
+		return &seats.Refusal{Reason: seats.UnknownCounts, Message: "the game does not tell who is online"}
+	case l.hasPlace(ask.Player):
+		return nil
+	case l.taken() < limit:
+		return nil
+	case limit < l.limits.Slots:
+		return &seats.Refusal{Reason: seats.PlayableSeatsTaken, Message: fmt.Sprintf("all %d playable seats are taken", limit)}
+	default:
+		return &seats.Refusal{Reason: seats.Full, Message: fmt.Sprintf("all %d seats are taken", limit)}
+	}
+}
+
+func (l *Ledger) limit(ask seats.Ask) int {
+	if ask.Bypass {
+		return l.limits.Slots
+	}
+	switch ask.Way {
+	case seats.ByName:
+		return l.limits.Slots
+	case seats.ByChoice:
+	}
+	return min(l.limits.Playable, l.limits.Slots)
+}
+
+// hasPlace is true for a player who is counted already.
+func (l *Ledger) hasPlace(player seats.Player) bool {
+	if l.online.has(player) {
+		return true
+	}
+	for _, s := range l.seats {
+		if s.state != joined && same(s.player, player) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) taken() int { return l.sample.Online + l.pending() }
+
+// pending counts people, not seats, who are not online.
+func (l *Ledger) pending() int {
+	waiting := map[string]struct{}{}
+	for _, s := range l.seats {
+		if s.state != joined && !l.online.has(s.player) {
+			waiting[strings.ToLower(s.player.Name)] = struct{}{}
+		}
+	}
+	return len(waiting)
+}
+
+func (l *Ledger) grant(now time.Time, id string, ask seats.Ask) seats.Seat {
+	l.crowdOut(ask.Player)
+	granted := &seat{player: ask.Player, expires: now.Add(seats.Lifetime), state: pending}
+	if l.online.has(ask.Player) {
+		granted.state = rejoining
+	}
+	l.seats[id] = granted
+	return l.answer(id)
+}
+
+// crowdOut makes room among the seats of one player.
+func (l *Ledger) crowdOut(player seats.Player) {
+	oldest, count := "", 0
+	for id, s := range l.seats {
+		if !same(s.player, player) {
+			continue
+		}
+		count++
+		if oldest == "" || s.expires.Before(l.seats[oldest].expires) {
+			oldest = id
+		}
+	}
+	if count >= maxSeatsPerPlayer {
+		delete(l.seats, oldest)
+	}
+}
+
+func (l *Ledger) answer(id string) seats.Seat {
+	return seats.Seat{
+		ID:             id,
+		ExpiresSeconds: int32(seats.Lifetime / time.Second),
+		Taken:          int32(l.taken()),
+	}
+}
+
+// players finds people by UUID and then by name without case: a game without
+// forwarding gives everybody another UUID.
+type players struct {
+	ids   map[uuid.UUID]struct{}
+	names map[string]struct{}
+}
+
+func newPlayers(list []seats.Player) players {
+	p := players{ids: make(map[uuid.UUID]struct{}, len(list)), names: make(map[string]struct{}, len(list))}
+	for _, player := range list {
+		if player.UUID != uuid.Nil {
+			p.ids[player.UUID] = struct{}{}
+		}
+		if player.Name != "" {
+			p.names[strings.ToLower(player.Name)] = struct{}{}
+		}
+	}
+	return p
+}
+
+func (p players) has(player seats.Player) bool {
+	if _, found := p.ids[player.UUID]; found {
+		return true
+	}
+	_, found := p.names[strings.ToLower(player.Name)]
+	return found
+}
+
+func same(a, b seats.Player) bool {
+	return a.UUID != uuid.Nil && a.UUID == b.UUID || strings.EqualFold(a.Name, b.Name)
+}
