@@ -70,12 +70,10 @@ func (n *network) move(t *rapid.T) {
 		delete(n.online, person)
 	case !seated:
 		return
+	case what == "arrive" && n.online[person]:
+		// The game throws the older connection out first; others ask between.
+		delete(n.online, person)
 	case what == "arrive":
-		if n.online[person] {
-			// The game throws the older connection out first.
-			delete(n.online, person)
-			n.report()
-		}
 		delete(n.seated, person)
 		n.online[person] = true
 	case what == "fail":
