@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prepare makes a data directory fit for the game: it runs before the
+// game, as the game's user, and refuses to start with a sentence that names
+// what to change.
+package prepare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"github.com/go-logr/logr"
+
+	"github.com/spawnery/spawnery-operator/internal/agent/secret"
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+	"github.com/spawnery/spawnery-operator/internal/gameconfig"
+)
+
+// maxFile bounds a file that is merged; none of the game's comes near it.
+const maxFile = 16 << 20
+
+// Config says what to prepare and from what.
+type Config struct {
+	Spec serverspec.Spec
+	// RunDir is shared with the agent and nobody else.
+	RunDir string
+	// ForwardingDir holds the forwarding secret. Not read without forwarding.
+	ForwardingDir string
+}
+
+// Run writes the files of the server. Run again, it changes nothing.
+func Run(ctx context.Context, cfg Config) error {
+	secrets, err := collectSecrets(cfg)
+	if err != nil {
+		return err
+	}
+	files, err := gameconfig.Files(cfg.Spec, secrets)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(cfg.Spec.DataDir)
+	if err != nil {
+		return fmt.Errorf("opening the data directory: %w", err)
+	}
+	defer root.Close()
+	dir := directory{root: root, spec: cfg.Spec}
+	if err := dir.checkWritable(); err != nil {
+		return err
+	}
+	for _, file := range files {
+		written, err := dir.merge(file)
+		if err != nil {
+			return err
+		}
+		logr.FromContextOrDiscard(ctx).Info("prepared a file of the game", "path", path.Join(cfg.Spec.DataDir, file.Path), "changed", written)
+	}
+	return nil
+}
+
+func collectSecrets(cfg Config) (gameconfig.Secrets, error) {
+	management, err := secret.MakeManagement(cfg.RunDir)
+	if err != nil {
+		return gameconfig.Secrets{}, err
+	}
+	secrets := gameconfig.Secrets{Management: management}
+	if cfg.Spec.Forwarding == serverspec.ForwardingVelocity {
+		forwarding, err := secret.ReadForwarding(cfg.ForwardingDir)
+		if err != nil {
+			return gameconfig.Secrets{}, err
+		}
+		secrets.Forwarding = string(forwarding[0])
+	}
+	return secrets, nil
+}
+
+// directory is the data directory of a server; nothing outside it is reached,
+// whatever links the owner's files contain.
+type directory struct {
+	root *os.Root
+	spec serverspec.Spec
+}
+
+// checkWritable makes a file and removes it: permissions alone do not tell,
+// for a volume may be full, read-only, or on a server that squashes users.
+func (d directory) checkWritable() error {
+	const name = ".spawnery-write-test"
+	err := d.root.WriteFile(name, []byte("x"), 0o664)
+	if err == nil {
+		err = d.root.Remove(name)
+	}
+	if err != nil {
+		return d.blameVolume(err)
+	}
+	return nil
+}
+
+// blameVolume explains an error that the game would only stumble over.
+func (d directory) blameVolume(err error) error {
+	volume := d.spec.DataVolume
+	if volume == "" {
+		volume = "the volume there"
+	}
+	if !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the data directory %s cannot be written, look at %s: %w", d.spec.DataDir, volume, err)
+	}
+	return fmt.Errorf("the data directory %s cannot be written by user %d, group %d, and %s is the cause: "+
+		"its storage ignores fsGroup, as NFS and hostPath do; change the owner there or set spec.server.user (%s): %w",
+		d.spec.DataDir, os.Getuid(), os.Getgid(), volume, d.owner(), err)
+}
+
+// merge brings one file to the content it must have and reports whether it
+// had to be written.
+func (d directory) merge(file gameconfig.File) (bool, error) {
+	existing, mode, err := d.read(file.Path)
+	if err != nil {
+		return false, fmt.Errorf("%s: reading it: %w", file.Path, err)
+	}
+	merged, err := file.Merge(existing)
+	if err != nil {
+		return false, err
+	}
+	if merged == nil || existing != nil && bytes.Equal(existing, merged) {
+		return false, nil
+	}
+	if err := d.replace(file.Path, merged, mode); err != nil {
+		return false, fmt.Errorf("%s: writing it: %w", file.Path, d.blameVolume(err))
+	}
+	return true, nil
+}
+
+// read returns nil for a file that does not exist.
+func (d directory) read(name string) ([]byte, fs.FileMode, error) {
+	const fresh = 0o664
+	file, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fresh, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.New("it is not a file")
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	if content == nil {
+		content = []byte{}
+	}
+	return content, info.Mode().Perm() | fresh, err
+}
+
+// replace puts a whole new file in place of the old one, so that a pod that is
+// killed leaves one or the other. The mode lets game and agent write it.
+func (d directory) replace(name string, content []byte, mode fs.FileMode) error {
+	if parent := path.Dir(name); parent != "." {
+		if err := d.root.MkdirAll(parent, 0o775); err != nil {
+			return err
+		}
+	}
+	temporary := name + ".spawnery-new"
+	if err := d.write(temporary, content, mode); err != nil {
+		return errors.Join(err, d.root.Remove(temporary))
+	}
+	return d.root.Rename(temporary, name)
+}
+
+func (d directory) write(name string, content []byte, mode fs.FileMode) error {
+	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+}
+
+// owner says to whom the data directory belongs, for a person.
+func (d directory) owner() string {
+	info, err := d.root.Stat(".")
+	if err != nil {
+		return "owner unknown"
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "owner unknown"
+	}
+	return fmt.Sprintf("it belongs to user %d, group %d, mode %s", stat.Uid, stat.Gid, info.Mode().Perm())
+}
