@@ -41,6 +41,7 @@ type NetworkSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []PermissionGroup `json:"permissions,omitempty"`
 }
@@ -53,6 +54,7 @@ type NetworkDefaults struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	ImagePullSecrets []LocalReference `json:"imagePullSecrets,omitempty"`
 
@@ -96,6 +98,7 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=36
@@ -108,6 +111,7 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
@@ -119,6 +123,7 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=40
@@ -184,7 +189,7 @@ type Network struct {
 	// spec is what the owner wants.
 	//
 	// +optional
-	// +default={"onlineMode":true}
+	// +default={}
 	Spec NetworkSpec `json:"spec,omitzero"`
 
 	// status is what the operator last saw.

@@ -8,11 +8,11 @@ import "time"
 type GateState uint8
 
 const (
-	// GateOpen: creates go ahead.
+	// GateOpen means creates go ahead.
 	GateOpen GateState = iota
-	// GateWaiting: creates wait for the end of a back-off window.
+	// GateWaiting means creates wait for the end of a back-off window.
 	GateWaiting
-	// GateGivenUp: only a success, an edit or a retry opens it again.
+	// GateGivenUp means only a success, an edit or a retry opens it again.
 	GateGivenUp
 )
 

@@ -8,11 +8,11 @@ import "time"
 type CountState uint8
 
 const (
-	// CountsUnknown: nothing was heard from its agent since this manager leads.
+	// CountsUnknown means nothing was heard from its agent since this manager leads.
 	CountsUnknown CountState = iota
-	// CountsStale: the last sample is older than two report intervals.
+	// CountsStale means the last sample is older than two report intervals.
 	CountsStale
-	// CountsFresh: the last sample is recent enough to act on.
+	// CountsFresh means the last sample is recent enough to act on.
 	CountsFresh
 )
 
@@ -51,12 +51,12 @@ func (c Counts) KnownEmpty() bool { return c.state == CountsFresh && c.players =
 type RosterState uint8
 
 const (
-	// RosterUnclear: the Network has no proxy, or one that exists is not
+	// RosterUnclear means the Network has no proxy, or one that exists is not
 	// connected or not fresh.
 	RosterUnclear RosterState = iota
-	// RosterPlayers: a proxy reports somebody there or on the way there.
+	// RosterPlayers means a proxy reports somebody there or on the way there.
 	RosterPlayers
-	// RosterNobody: every proxy that exists is fresh and reports nobody.
+	// RosterNobody means every proxy that exists is fresh and reports nobody.
 	RosterNobody
 )
 
@@ -98,11 +98,11 @@ func (r Roster) confirmsNobody(now time.Time) bool {
 type Registration uint8
 
 const (
-	// NeverRegistered: no proxy was ever told of it, so it carries nobody.
+	// NeverRegistered means no proxy was ever told of it, so it carries nobody.
 	NeverRegistered Registration = iota
-	// Registered: it is in the list the proxies are given.
+	// Registered means it is in the list the proxies are given.
 	Registered
-	// Deregistered: it was in that list once and is not now.
+	// Deregistered means it was in that list once and is not now.
 	Deregistered
 )
 

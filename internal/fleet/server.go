@@ -18,9 +18,9 @@ const NoOrdinal = -1
 type Deletion uint8
 
 const (
-	// DeletionNone: nobody asked.
+	// DeletionNone means nobody asked.
 	DeletionNone Deletion = iota
-	// DeletionAsked: its object has a deletion timestamp, or a delete was sent
+	// DeletionAsked means its object has a deletion timestamp, or a delete was sent
 	// that the cache does not show yet.
 	DeletionAsked
 )
@@ -29,9 +29,9 @@ const (
 type SpecAge uint8
 
 const (
-	// SpecCurrent: a pod made now would be the same.
+	// SpecCurrent means a pod made now would be the same.
 	SpecCurrent SpecAge = iota
-	// SpecOld: the owner changed something that reaches the pod.
+	// SpecOld means the owner changed something that reaches the pod.
 	SpecOld
 )
 
@@ -39,11 +39,11 @@ const (
 type PodView uint8
 
 const (
-	// PodNone: no pod was made yet.
+	// PodNone means no pod was made yet.
 	PodNone PodView = iota
-	// PodUnseen: status names a pod the cache does not show.
+	// PodUnseen means status names a pod the cache does not show.
 	PodUnseen
-	// PodSeen: the cache shows it.
+	// PodSeen means the cache shows it.
 	PodSeen
 )
 
@@ -51,9 +51,9 @@ const (
 type NodeOutlook uint8
 
 const (
-	// NodeStaying: nothing follows from its node.
+	// NodeStaying means nothing follows from its node.
 	NodeStaying NodeOutlook = iota
-	// NodeDeparting: its node leaves and there is another place to go.
+	// NodeDeparting means its node leaves and there is another place to go.
 	NodeDeparting
 )
 
@@ -72,9 +72,9 @@ const (
 type Channel uint8
 
 const (
-	// ChannelHealthy: silent agents are a few servers' own affair.
+	// ChannelHealthy means silent agents are a few servers' own affair.
 	ChannelHealthy Channel = iota
-	// ChannelDegraded: most agents fell silent at once. Nothing is created,
+	// ChannelDegraded means most agents fell silent at once. Nothing is created,
 	// removed or retired on the strength of that.
 	ChannelDegraded
 )

@@ -124,9 +124,9 @@ func TestSightOfANewLeader(t *testing.T) {
 		changes time.Time
 	}{
 		"complete when every registered server reported": {[]fleet.Server{heard, stale, pending}, time.Second, fleet.SightComplete, time.Time{}},
-		"forming while one has not": {[]fleet.Server{heard, unheard}, 10 * time.Second, fleet.SightForming, now.Add(50 * time.Second)},
-		"complete after a minute":   {[]fleet.Server{unheard}, time.Minute, fleet.SightComplete, time.Time{}},
-		"complete without servers":  {nil, 0, fleet.SightComplete, time.Time{}},
+		"forming while one has not":                      {[]fleet.Server{heard, unheard}, 10 * time.Second, fleet.SightForming, now.Add(50 * time.Second)},
+		"complete after a minute":                        {[]fleet.Server{unheard}, time.Minute, fleet.SightComplete, time.Time{}},
+		"complete without servers":                       {nil, 0, fleet.SightComplete, time.Time{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,9 @@ const LeaderPatience = 60 * time.Second
 type Sight uint8
 
 const (
-	// SightComplete: decisions may rest on the counts.
+	// SightComplete means decisions may rest on the counts.
 	SightComplete Sight = iota
-	// SightForming: a registered server has not reported to this leader yet.
+	// SightForming means a registered server has not reported to this leader yet.
 	// No demand is derived and nothing shrinks.
 	SightForming
 )

@@ -168,8 +168,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: spec
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.NetworkSpec
-      default:
-        onlineMode: true
+      default: {}
     - name: status
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.NetworkStatus
@@ -311,8 +310,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: config
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyConfig
-      default:
-        playerLimit: 500
+      default: {}
     - name: drain
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyDrain
@@ -503,8 +501,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: drain
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerDrain
-      default:
-        timeoutSeconds: 60
+      default: {}
     - name: env
       type:
         list:
@@ -552,8 +549,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: server
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.GameServer
-      default:
-        flavor: Paper
+      default: {}
     - name: startupDeadlineSeconds
       type:
         scalar: numeric
