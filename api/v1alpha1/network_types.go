@@ -41,7 +41,6 @@ type NetworkSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []PermissionGroup `json:"permissions,omitempty"`
 }
@@ -54,7 +53,6 @@ type NetworkDefaults struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	ImagePullSecrets []LocalReference `json:"imagePullSecrets,omitempty"`
 
@@ -98,7 +96,6 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=36
@@ -111,7 +108,6 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
@@ -123,7 +119,6 @@ type PermissionGroup struct {
 	//
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=40
@@ -189,7 +184,7 @@ type Network struct {
 	// spec is what the owner wants.
 	//
 	// +optional
-	// +default={}
+	// +default={"onlineMode":true}
 	Spec NetworkSpec `json:"spec,omitzero"`
 
 	// status is what the operator last saw.

@@ -200,7 +200,7 @@ type ProxyGroupSpec struct {
 	// restarts nothing.
 	//
 	// +optional
-	// +default={}
+	// +default={"playerLimit":500}
 	Config ProxyConfig `json:"config,omitzero"`
 
 	// drain bounds how long a proxy that must go waits for its players.

@@ -179,7 +179,7 @@ type GameServer struct {
 	//
 	// +optional
 	// +default=25565
-	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:validation:XValidation:rule="self != 9357 && self != 9358",message="ports 9357 and 9358 belong to the operator's agent"
 	Port int32 `json:"port,omitempty"`
@@ -204,7 +204,6 @@ type GameServer struct {
 	// sets are refused. Default: none.
 	//
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key.size() <= 64 && self[key].size() <= 1024)",message="a property has a key of at most 64 and a value of at most 1024 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['server-port', 'server-ip', 'online-mode', 'max-players', 'enable-status', 'prevent-proxy-connections', 'accepts-transfers', 'network-compression-threshold']) && !key.startsWith('management-server-'))",message="server-port, server-ip, online-mode, max-players, enable-status, prevent-proxy-connections, accepts-transfers, network-compression-threshold and management-server-* belong to the operator"
@@ -295,7 +294,7 @@ type ServerGroupSpec struct {
 	// drain bounds how long a server that must go waits for its players.
 	//
 	// +optional
-	// +default={}
+	// +default={"timeoutSeconds":60}
 	Drain ServerDrain `json:"drain,omitzero"`
 
 	// startupDeadlineSeconds is how long a server may take to let players in
@@ -329,7 +328,7 @@ type ServerGroupSpec struct {
 	// server says how the game container is run.
 	//
 	// +optional
-	// +default={}
+	// +default={"flavor":"Paper"}
 	Server GameServer `json:"server,omitzero"`
 
 	// env are variables of the game container. Names beginning SPAWNERY_ and
@@ -338,7 +337,6 @@ type ServerGroupSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Env []EnvVar `json:"env,omitempty"`
 
@@ -348,7 +346,6 @@ type ServerGroupSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Mounts []Mount `json:"mounts,omitempty"`
 

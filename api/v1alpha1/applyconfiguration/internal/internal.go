@@ -168,7 +168,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: spec
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.NetworkSpec
-      default: {}
+      default:
+        onlineMode: true
     - name: status
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.NetworkStatus
@@ -310,7 +311,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: config
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyConfig
-      default: {}
+      default:
+        playerLimit: 500
     - name: drain
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyDrain
@@ -501,7 +503,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: drain
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerDrain
-      default: {}
+      default:
+        timeoutSeconds: 60
     - name: env
       type:
         list:
@@ -549,7 +552,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: server
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.GameServer
-      default: {}
+      default:
+        flavor: Paper
     - name: startupDeadlineSeconds
       type:
         scalar: numeric

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spawnery/spawnery-operator/internal/testenv"
+)
+
+// largestCRD leaves room for the rest of an annotation, which a client-side
+// apply fills with the whole object.
+const largestCRD = 200 * 1024
+
+func TestEveryCRDFitsAClientSideApply(t *testing.T) {
+	for file, crd := range crds(t) {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > largestCRD {
+			t.Errorf("%s has %d bytes, more than %d", crd.Name, info.Size(), largestCRD)
+		}
+	}
+}
+
+func TestEveryFieldIsDescribed(t *testing.T) {
+	for _, crd := range crds(t) {
+		root := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		if root.Description == "" {
+			t.Errorf("%s has no description", crd.Spec.Names.Kind)
+		}
+		describe(t, crd.Spec.Names.Kind, "", root)
+	}
+}
+
+// describe complains about undescribed fields, down to Kubernetes' own types.
+func describe(t *testing.T, kind, path string, schema *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	for name, property := range schema.Properties {
+		field := strings.TrimPrefix(path+"."+name, ".")
+		if property.Description == "" && field != "metadata" {
+			t.Errorf("%s: %s has no description", kind, field)
+		}
+		if !slices.Contains(kubernetesOwn, name) {
+			describe(t, kind, field, &property)
+		}
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		describe(t, kind, path+"[]", schema.Items.Schema)
+	}
+}
+
+// kubernetesOwn are the fields whose types Kubernetes describes.
+var kubernetesOwn = []string{"affinity", "conditions", "resources", "tolerations", "topologySpreadConstraints"}
+
+// crds returns the generated CRDs by their file.
+func crds(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	files, err := filepath.Glob(testenv.Path(t, "config/crd/bases/*.yaml"))
+	if err != nil || len(files) != 5 {
+		t.Fatalf("found %d CRDs, want 5: %v", len(files), err)
+	}
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(content, crd); err != nil {
+			t.Fatal(err)
+		}
+		found[file] = crd
+	}
+	return found
+}

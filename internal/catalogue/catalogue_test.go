@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalogue_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spawnery/spawnery-operator/internal/catalogue"
+)
+
+func TestCatalogueHoldsExactlyTheConstantsOfTheAPI(t *testing.T) {
+	types, reasons := map[string]bool{}, map[string]bool{}
+	for _, entry := range catalogue.Conditions() {
+		types[entry.Type], reasons[entry.Reason] = true, true
+	}
+	constants := constantsOf(t, "../../api/v1alpha1/conditions.go")
+	for prefix, listed := range map[string]map[string]bool{"Condition": types, "Reason": reasons} {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(constants[prefix])), slices.Sorted(maps.Keys(listed))); diff != "" {
+			t.Errorf("%s… (-API +catalogue):\n%s", prefix, diff)
+		}
+	}
+}
+
+func TestEveryEntryIsWhole(t *testing.T) {
+	seen := map[catalogue.Entry]bool{}
+	for _, entry := range catalogue.Conditions() {
+		if !strings.HasSuffix(entry.Means, ".") {
+			t.Errorf("%s %s %s: %q is no sentence", entry.Kind, entry.Type, entry.Reason, entry.Means)
+		}
+		key := catalogue.Entry{Kind: entry.Kind, Type: entry.Type, Status: entry.Status, Reason: entry.Reason}
+		if seen[key] {
+			t.Errorf("listed twice: %+v", key)
+		}
+		seen[key] = true
+	}
+}
+
+// constantsOf returns the values of a file's constants by the prefix of their
+// names, Condition or Reason.
+func constantsOf(t *testing.T, path string) map[string]map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]map[string]bool{"Condition": {}, "Reason": {}}
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			t.Fatalf("%s is no literal", spec.Names[0])
+		}
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for prefix := range values {
+			if strings.HasPrefix(spec.Names[0].Name, prefix) {
+				values[prefix][value] = true
+				return false
+			}
+		}
+		t.Errorf("%s is named neither Condition… nor Reason…", spec.Names[0])
+		return false
+	})
+	return values
+}

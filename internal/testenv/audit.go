@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Call is one request in the API server's audit log.
+type Call struct {
+	// User who asked; the impersonated one when there was impersonation.
+	User string
+	// Verb, Group, Resource, Subresource, Namespace and Name of the request.
+	Verb, Group, Resource, Subresource, Namespace, Name string
+	// Forbidden is true when RBAC refused the call.
+	Forbidden bool
+}
+
+// policy logs who asked for what, and nothing of the content.
+const policy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+`
+
+// auditEvent is what of an audit event is read here.
+type auditEvent struct {
+	Verb             string            `json:"verb"`
+	User             auditUser         `json:"user"`
+	ImpersonatedUser *auditUser        `json:"impersonatedUser"`
+	Annotations      map[string]string `json:"annotations"`
+	ObjectRef        struct {
+		APIGroup    string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+}
+
+type auditUser struct {
+	Username string `json:"username"`
+}
+
+// Calls returns the requests that a user has made so far, oldest first. Those
+// for no resource, such as discovery, are left out.
+func (e *Env) Calls(t testing.TB, user string) []Call {
+	t.Helper()
+	file, err := os.Open(e.auditLog)
+	if err != nil {
+		t.Fatalf("reading the audit log: %v", err)
+	}
+	defer func() { _ = file.Close() }()
+
+	var calls []Call
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event auditEvent
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatalf("reading the audit log: %v", err)
+		}
+		if call := event.call(); call.User == user && call.Resource != "" {
+			calls = append(calls, call)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatalf("reading the audit log: %v", err)
+	}
+	return calls
+}
+
+func (event auditEvent) call() Call {
+	user := event.User
+	if event.ImpersonatedUser != nil {
+		user = *event.ImpersonatedUser
+	}
+	return Call{
+		User:        user.Username,
+		Verb:        event.Verb,
+		Group:       event.ObjectRef.APIGroup,
+		Resource:    event.ObjectRef.Resource,
+		Subresource: event.ObjectRef.Subresource,
+		Namespace:   event.ObjectRef.Namespace,
+		Name:        event.ObjectRef.Name,
+		Forbidden:   event.Annotations["authorization.k8s.io/decision"] == "forbid",
+	}
+}
+
+func auditPolicy(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "audit-policy.yaml")
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatalf("writing the audit policy: %v", err)
+	}
+	return file
+}
