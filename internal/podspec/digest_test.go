@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package podspec_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+)
+
+// A digest that changes replaces every pod of every owner who upgrades. When
+// this test is red, give the new field a default that contributes nothing; if
+// pods really must be replaced, raise Epoch, say so in the changelog, and write
+// a new file of digests for that release. The files of older releases, and the
+// manifests they name, are never edited while their Epoch holds.
+func TestDigestsAreThoseOfTheReleases(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "digests", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden digests: %v", err)
+	}
+	for _, file := range files {
+		content, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer content.Close()
+		for lines := bufio.NewScanner(content); lines.Scan(); {
+			fields := strings.Fields(lines.Text())
+			if len(fields) != 4 {
+				t.Fatalf("%s: %q is not kind, network, group and digest", file, lines.Text())
+			}
+			compare(t, lines.Text(), strings.Join(append(fields[:3:3], digestOf(t, fields)), " "))
+		}
+	}
+}
+
+func digestOf(t *testing.T, fields []string) string {
+	t.Helper()
+	network := load[v1alpha1.Network](t, fields[1])
+	switch fields[0] {
+	case "ServerGroup":
+		return podspec.Digest(podspec.ResolveServer(network, load[v1alpha1.ServerGroup](t, fields[2])))
+	case "ProxyGroup":
+		return podspec.ProxyDigest(podspec.ResolveProxy(network, load[v1alpha1.ProxyGroup](t, fields[2])))
+	}
+	t.Fatalf("no kind %s", fields[0])
+	return ""
+}
+
+// choice is one field of the API, changed.
+type choice struct {
+	// reaches is true for what a pod is made from; the rest is read at runtime.
+	reaches bool
+	change  func(network *v1alpha1.Network, group *v1alpha1.ServerGroup)
+}
+
+func reaches(change func(*v1alpha1.ServerGroupSpec)) choice {
+	return choice{true, func(_ *v1alpha1.Network, group *v1alpha1.ServerGroup) { change(&group.Spec) }}
+}
+
+func runtimeOnly(change func(*v1alpha1.ServerGroupSpec)) choice {
+	return choice{false, func(_ *v1alpha1.Network, group *v1alpha1.ServerGroup) { change(&group.Spec) }}
+}
+
+// serverChoices has every field of a ServerGroup by its path in the manifest.
+func serverChoices() map[string]choice {
+	return map[string]choice{
+		"networkRef":                    runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.NetworkRef.Name = "another" }),
+		"type":                          runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Type = "Another" }),
+		"image":                         reaches(func(s *v1alpha1.ServerGroupSpec) { s.Image += "-changed" }),
+		"maxPlayers":                    reaches(func(s *v1alpha1.ServerGroupSpec) { s.MaxPlayers++ }),
+		"playableSlots":                 runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.PlayableSlots = 3 }),
+		"displayName":                   runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.DisplayName = "Changed" }),
+		"scaling":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Scaling.MaxReplicas += 5 }),
+		"replicas":                      runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Replicas = new(int32(7)) }),
+		"storage":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Storage.Size = new(resource.MustParse("99Gi")) }),
+		"drain":                         runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Drain.TimeoutSeconds = 4321 }),
+		"startupDeadlineSeconds":        runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.StartupDeadlineSeconds = 4321 }),
+		"failedRetentionSeconds":        runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.FailedRetentionSeconds = new(int32(0)) }),
+		"terminationGracePeriodSeconds": reaches(func(s *v1alpha1.ServerGroupSpec) { s.TerminationGracePeriodSeconds = 4321 }),
+		"server.flavor":                 reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.Flavor = "Changed" }),
+		"server.dataDir":                reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.DataDir = "/changed" }),
+		"server.port":                   reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.Port = 4321 }),
+		"server.forwarding":             reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.Forwarding = "Changed" }),
+		"server.acceptEula": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Server.AcceptEULA = new(s.Server.AcceptEULA == nil || !*s.Server.AcceptEULA)
+		}),
+		"server.properties": reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.Properties = map[string]string{"a": "b"} }),
+		"server.user":       reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.User = &v1alpha1.ServerUser{GID: 4321} }),
+		"env": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Env = append(s.Env, v1alpha1.EnvVar{Name: "CHANGED"})
+		}),
+		"mounts": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Mounts = append(s.Mounts, v1alpha1.Mount{MountPath: "/changed", Secret: v1alpha1.LocalReference{Name: "x"}})
+		}),
+		"resources": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
+		}),
+		"scheduling": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Scheduling = &v1alpha1.Scheduling{PriorityClassName: "changed"}
+		}),
+	}
+}
+
+func reachesByNetwork(change func(*v1alpha1.Network)) choice {
+	return choice{true, func(network *v1alpha1.Network, _ *v1alpha1.ServerGroup) { change(network) }}
+}
+
+// networkChoices has every field of a Network by its path in the manifest. The
+// group they reach chose nothing itself.
+func networkChoices() map[string]choice {
+	return map[string]choice{
+		"forwardingSecretRef": reachesByNetwork(func(n *v1alpha1.Network) { n.Spec.ForwardingSecretRef.Name = "changed" }),
+		"onlineMode":          reachesByNetwork(func(n *v1alpha1.Network) { n.Status.OnlineMode = new(!*n.Status.OnlineMode) }),
+		"permissions": {false, func(n *v1alpha1.Network, _ *v1alpha1.ServerGroup) {
+			n.Spec.Permissions = []v1alpha1.PermissionGroup{{Name: "changed"}}
+		}},
+		"defaults.imagePullSecrets": reachesByNetwork(func(n *v1alpha1.Network) {
+			defaults(n).ImagePullSecrets = []v1alpha1.LocalReference{{Name: "changed"}}
+		}),
+		"defaults.resources": reachesByNetwork(func(n *v1alpha1.Network) {
+			defaults(n).Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
+		}),
+		"defaults.scheduling": reachesByNetwork(func(n *v1alpha1.Network) {
+			defaults(n).Scheduling = &v1alpha1.Scheduling{NodeSelector: map[string]string{"changed": "true"}}
+		}),
+		"defaults.user": reachesByNetwork(func(n *v1alpha1.Network) {
+			defaults(n).User = &v1alpha1.ServerUser{Policy: v1alpha1.UserFixed, UID: 4321}
+		}),
+	}
+}
+
+func defaults(network *v1alpha1.Network) *v1alpha1.NetworkDefaults {
+	if network.Spec.Defaults == nil {
+		network.Spec.Defaults = &v1alpha1.NetworkDefaults{}
+	}
+	return network.Spec.Defaults
+}
+
+func TestEveryFieldIsEitherInTheDigestOrReadAtRuntime(t *testing.T) {
+	compare(t, fieldsOf[v1alpha1.ServerGroupSpec]("server"), keys(serverChoices()))
+	compare(t, fieldsOf[v1alpha1.NetworkSpec]("defaults"), keys(networkChoices()))
+}
+
+func TestTheDigestChangesWithWhatReachesAPodAndWithNothingElse(t *testing.T) {
+	for _, name := range []string{"lobby", "survival", "modded", "classic"} {
+		for path, choice := range serverChoices() {
+			t.Run(name+"/"+path, func(t *testing.T) { checkChoice(t, choice, name) })
+		}
+	}
+	for path, choice := range networkChoices() {
+		t.Run("network/"+path, func(t *testing.T) { checkChoice(t, choice, "lobby") })
+	}
+}
+
+func checkChoice(t *testing.T, choice choice, group string) {
+	t.Helper()
+	network, servers := load[v1alpha1.Network](t, "network"), load[v1alpha1.ServerGroup](t, group)
+	before := podspec.Digest(podspec.ResolveServer(network, servers))
+	choice.change(network, servers)
+	after := podspec.Digest(podspec.ResolveServer(network, servers))
+	if changed := before != after; changed != choice.reaches {
+		t.Errorf("the digest changed: %t, want %t", changed, choice.reaches)
+	}
+}
+
+func TestAnyNumberOfRuntimeChangesLeavesTheDigestAlone(t *testing.T) {
+	all := serverChoices()
+	rapid.Check(t, func(r *rapid.T) {
+		name := rapid.SampledFrom([]string{"lobby", "survival", "modded", "classic"}).Draw(r, "group")
+		paths := rapid.SliceOfNDistinct(rapid.SampledFrom(keys(all)), 0, 5, rapid.ID[string]).Draw(r, "changed")
+		network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ServerGroup](t, name)
+		before := podspec.Digest(podspec.ResolveServer(network, group))
+		want := false
+		for _, path := range paths {
+			all[path].change(network, group)
+			want = want || all[path].reaches
+		}
+		if changed := before != podspec.Digest(podspec.ResolveServer(network, group)); changed != want {
+			r.Errorf("%s with %v: the digest changed: %t, want %t", name, paths, changed, want)
+		}
+	})
+}
+
+// proxyChoices has every field of a ProxyGroup; config, routing, drain and the
+// rest travel over the channel.
+func proxyChoices() map[string]struct {
+	reaches bool
+	change  func(*v1alpha1.ProxyGroupSpec)
+} {
+	return map[string]struct {
+		reaches bool
+		change  func(*v1alpha1.ProxyGroupSpec)
+	}{
+		"networkRef": {false, func(s *v1alpha1.ProxyGroupSpec) { s.NetworkRef.Name = "another" }},
+		"replicas":   {false, func(s *v1alpha1.ProxyGroupSpec) { s.Replicas += 3 }},
+		"image":      {true, func(s *v1alpha1.ProxyGroupSpec) { s.Image += "changed" }},
+		"expose":     {false, func(s *v1alpha1.ProxyGroupSpec) { s.Expose.NodePort.Port = 31234 }},
+		"routing":    {false, func(s *v1alpha1.ProxyGroupSpec) { s.Routing.FallbackGroups = []string{"changed"} }},
+		"config":     {false, func(s *v1alpha1.ProxyGroupSpec) { s.Config.MOTD = "changed" }},
+		"drain":      {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
+		"resources": {true, func(s *v1alpha1.ProxyGroupSpec) {
+			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
+		}},
+		"scheduling": {true, func(s *v1alpha1.ProxyGroupSpec) {
+			s.Scheduling = &v1alpha1.Scheduling{PriorityClassName: "changed"}
+		}},
+	}
+}
+
+func TestAProxysDigestChangesWithWhatReachesItsPodAndWithNothingElse(t *testing.T) {
+	compare(t, fieldsOf[v1alpha1.ProxyGroupSpec](""), keys(proxyChoices()))
+	for _, name := range []string{"front", "edge"} {
+		for path, choice := range proxyChoices() {
+			network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, name)
+			before := podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+			choice.change(&group.Spec)
+			after := podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+			if changed := before != after; changed != choice.reaches {
+				t.Errorf("%s/%s: the digest changed: %t, want %t", name, path, changed, choice.reaches)
+			}
+		}
+	}
+}
+
+func TestAProxysDigestFollowsItsNetwork(t *testing.T) {
+	for path, choice := range networkChoices() {
+		network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, "front")
+		before := podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+		choice.change(network, nil)
+		after := podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+		want := choice.reaches && path != "defaults.user"
+		if changed := before != after; changed != want {
+			t.Errorf("%s: the digest changed: %t, want %t", path, changed, want)
+		}
+	}
+}
+
+// fieldsOf lists the fields of T as they are written in a manifest, those of
+// the one named field by their own paths.
+func fieldsOf[T any](nested string) []string {
+	var names []string
+	for field := range fields(reflect.TypeFor[T]()) {
+		name, inner := jsonName(field), field.Type
+		if name != nested {
+			names = append(names, name)
+			continue
+		}
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		for below := range fields(inner) {
+			names = append(names, name+"."+jsonName(below))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func fields(structure reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range structure.NumField() {
+			if !yield(structure.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
+func keys[V any](of map[string]V) []string {
+	names := make([]string, 0, len(of))
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package podspec
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+// What holds where an owner chose nothing. A field at its default is no part of
+// a digest, so none of these may change without a new Epoch.
+const (
+	defaultDataDir            = "/data"
+	defaultGamePort     int32 = 25565
+	defaultGraceSeconds int32 = 60
+	defaultUser         int64 = 1000
+)
+
+// Inputs is everything an owner chose that reaches a server's pod, with the
+// Network's defaults and the API's filled in. What a running server is told
+// over the channel is not in it, nor is anything of the operator's own.
+type Inputs struct {
+	shared
+
+	image        string
+	maxPlayers   int32
+	flavor       v1alpha1.Flavor
+	dataDir      string
+	port         int32
+	forwarding   v1alpha1.Forwarding
+	acceptEULA   bool
+	properties   map[string]string
+	user         v1alpha1.ServerUser
+	env          []corev1.EnvVar
+	mounts       []v1alpha1.Mount
+	graceSeconds int32
+}
+
+// ProxyInputs is the same for the pods of a ProxyGroup.
+type ProxyInputs struct {
+	shared
+
+	// image is empty for the operator's own, so that a new release of it makes
+	// no proxy old.
+	image string
+}
+
+// shared is what reaches servers and proxies alike.
+type shared struct {
+	imagePullSecrets []corev1.LocalObjectReference
+	resources        corev1.ResourceRequirements
+	scheduling       v1alpha1.Scheduling
+	// forwardingSecret is empty for the one the operator makes.
+	forwardingSecret string
+	onlineMode       bool
+}
+
+// ResolveServer finds what the servers of a group are made from. The Network
+// is the one the group names.
+func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Inputs {
+	defaults, spec, server := defaultsOf(network), group.Spec, group.Spec.Server
+	return Inputs{
+		shared:       resolveShared(network, spec.Resources, spec.Scheduling),
+		image:        spec.Image,
+		maxPlayers:   spec.MaxPlayers,
+		flavor:       cmp.Or(server.Flavor, v1alpha1.FlavorPaper),
+		dataDir:      cmp.Or(server.DataDir, defaultDataDir),
+		port:         cmp.Or(server.Port, defaultGamePort),
+		forwarding:   cmp.Or(server.Forwarding, v1alpha1.ForwardingVelocity),
+		acceptEULA:   server.AcceptEULA != nil && *server.AcceptEULA,
+		properties:   server.Properties,
+		user:         resolveUser(firstSet(server.User, defaults.User)),
+		env:          variables(spec.Env),
+		mounts:       byPath(spec.Mounts),
+		graceSeconds: cmp.Or(spec.TerminationGracePeriodSeconds, defaultGraceSeconds),
+	}
+}
+
+// ResolveProxy finds what the proxies of a group are made from. The
+// Network is the one the group names.
+func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyInputs {
+	return ProxyInputs{
+		shared: resolveShared(network, group.Spec.Resources, group.Spec.Scheduling),
+		image:  group.Spec.Image,
+	}
+}
+
+func resolveShared(
+	network *v1alpha1.Network, resources *corev1.ResourceRequirements, scheduling *v1alpha1.Scheduling,
+) shared {
+	defaults := defaultsOf(network)
+	secret := network.Spec.ForwardingSecretRef.Name
+	if secret == ForwardingSecretName(network.Name) {
+		secret = ""
+	}
+	result := shared{
+		forwardingSecret: secret,
+		onlineMode:       *firstSet(network.Status.OnlineMode, network.Spec.OnlineMode, new(true)),
+	}
+	for _, reference := range defaults.ImagePullSecrets {
+		result.imagePullSecrets = append(result.imagePullSecrets, corev1.LocalObjectReference{Name: reference.Name})
+	}
+	if chosen := firstSet(resources, defaults.Resources); chosen != nil {
+		result.resources = *chosen.DeepCopy()
+	}
+	if chosen := firstSet(scheduling, defaults.Scheduling); chosen != nil {
+		result.scheduling = *chosen.DeepCopy()
+	}
+	return result
+}
+
+func defaultsOf(network *v1alpha1.Network) v1alpha1.NetworkDefaults {
+	if network.Spec.Defaults == nil {
+		return v1alpha1.NetworkDefaults{}
+	}
+	return *network.Spec.Defaults
+}
+
+// firstSet is what makes a group's own value replace a default as a whole.
+func firstSet[T any](values ...*T) *T {
+	return cmp.Or(values...)
+}
+
+func resolveUser(chosen *v1alpha1.ServerUser) v1alpha1.ServerUser {
+	if chosen == nil {
+		chosen = &v1alpha1.ServerUser{}
+	}
+	switch cmp.Or(chosen.Policy, v1alpha1.UserFixed) {
+	case v1alpha1.UserNamespace:
+		return v1alpha1.ServerUser{Policy: v1alpha1.UserNamespace}
+	case v1alpha1.UserFixed:
+	}
+	return v1alpha1.ServerUser{
+		Policy:  v1alpha1.UserFixed,
+		UID:     cmp.Or(chosen.UID, defaultUser),
+		GID:     cmp.Or(chosen.GID, defaultUser),
+		FSGroup: cmp.Or(chosen.FSGroup, defaultUser),
+	}
+}
+
+// variables keeps the owner's order: a variable may use those before it.
+func variables(chosen []v1alpha1.EnvVar) []corev1.EnvVar {
+	result := make([]corev1.EnvVar, 0, len(chosen))
+	for _, variable := range chosen {
+		rendered := corev1.EnvVar{Name: variable.Name, ValueFrom: valueSource(variable.ValueFrom)}
+		if variable.Value != nil {
+			rendered.Value = *variable.Value
+		}
+		result = append(result, rendered)
+	}
+	return result
+}
+
+func valueSource(source *v1alpha1.EnvVarSource) *corev1.EnvVarSource {
+	switch {
+	case source == nil:
+		return nil
+	case source.SecretKeyRef.Name != "":
+		return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: source.SecretKeyRef.Name},
+			Key:                  source.SecretKeyRef.Key,
+		}}
+	case source.ConfigMapKeyRef.Name != "":
+		return &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: source.ConfigMapKeyRef.Name},
+			Key:                  source.ConfigMapKeyRef.Key,
+		}}
+	}
+	return nil
+}
+
+// byPath sorts mounts: they are a map keyed by path, so their order in the
+// manifest means nothing and must not replace a pod.
+func byPath(mounts []v1alpha1.Mount) []v1alpha1.Mount {
+	return slices.SortedFunc(slices.Values(mounts), func(a, b v1alpha1.Mount) int {
+		return strings.Compare(a.MountPath, b.MountPath)
+	})
+}

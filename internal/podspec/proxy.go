@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package podspec
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+)
+
+const (
+	// ContainerProxy is the one container of a proxy pod.
+	ContainerProxy = "proxy"
+	// ProxyGraceMarginSeconds is what a proxy's grace period has beyond its
+	// drain: time to say goodbye to whoever is left.
+	ProxyGraceMarginSeconds = 30
+	// ProxyReadyPath answers 200 while a proxy takes new players.
+	ProxyReadyPath = "/readyz"
+
+	// proxyReadinessLosses is few: a withdrawn proxy must leave its Service
+	// soon, and its players stay whatever the probe says.
+	proxyReadinessLosses = 2
+)
+
+// ProxyRuntime is what a proxy's pod needs beside its owner's choices.
+type ProxyRuntime struct {
+	// Group is what the pod belongs to: it owns the pod.
+	Group *v1alpha1.ProxyGroup
+	// Name of the pod, from ProxyPodName.
+	Name string
+	// OperatorImage holds the proxy of a group that names no image.
+	OperatorImage string
+	// SessionServer is the address that authenticates players in place of
+	// Mojang's. Empty: Mojang's.
+	SessionServer string
+}
+
+// ProxyDrainSeconds is how long a proxy of the group waits for its players.
+func ProxyDrainSeconds(group *v1alpha1.ProxyGroup) int32 {
+	return cmp.Or(group.Spec.Drain.TimeoutSeconds, v1alpha1.DefaultProxyDrainSeconds)
+}
+
+// ProxyGraceSeconds is the grace period of a proxy made or deleted now: a proxy
+// that is told to end drains by itself.
+func ProxyGraceSeconds(group *v1alpha1.ProxyGroup) int64 {
+	return int64(ProxyDrainSeconds(group)) + ProxyGraceMarginSeconds
+}
+
+// BuildProxyPod renders one pod of a ProxyGroup.
+func BuildProxyPod(in ProxyInputs, runtime ProxyRuntime) *corev1.Pod {
+	group := runtime.Group
+	network := group.Spec.NetworkRef.Name
+	meta := ownedMeta(KindProxyGroup, group, runtime.Name)
+	meta.Labels = groupLabels(RoleProxy, network, group.Name)
+	meta.Annotations = OccupancyAnnotations(Vacant)
+	meta.Annotations[AnnotationPodHash] = ProxyDigest(in)
+
+	pod := &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+		ServiceAccountName:            ProxyServiceAccount,
+		AutomountServiceAccountToken:  new(false),
+		EnableServiceLinks:            new(false),
+		RestartPolicy:                 corev1.RestartPolicyAlways,
+		TerminationGracePeriodSeconds: new(ProxyGraceSeconds(group)),
+		SecurityContext:               restrictedPod(),
+		ImagePullSecrets:              in.imagePullSecrets,
+		Containers:                    []corev1.Container{proxyContainer(in, runtime)},
+		Volumes: []corev1.Volume{
+			emptyVolume(volumeState),
+			secretVolume(volumeForwarding, cmp.Or(in.forwardingSecret, ForwardingSecretName(network))),
+			configVolume(volumeChannel, ChannelConfigMap),
+			tokenVolume(),
+		},
+	}}
+	schedule(&pod.Spec, in.scheduling)
+	return pod
+}
+
+func proxyContainer(in ProxyInputs, runtime ProxyRuntime) corev1.Container {
+	return corev1.Container{
+		Name:                     ContainerProxy,
+		Image:                    cmp.Or(in.image, runtime.OperatorImage),
+		Command:                  []string{proxyProgram},
+		Args:                     proxyFlags(runtime),
+		Ports:                    []corev1.ContainerPort{tcp(gamePortName, ProxyPort), tcp("http", ProxyHTTPPort)},
+		ReadinessProbe:           readiness(ProxyReadyPath, ProxyHTTPPort, proxyReadinessLosses),
+		Resources:                *in.resources.DeepCopy(),
+		SecurityContext:          ownContainer(),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		VolumeMounts: []corev1.VolumeMount{
+			writable(volumeState, stateDir),
+			readOnly(volumeForwarding, serverspec.ForwardingDir),
+			readOnly(volumeChannel, serverspec.ChannelDir),
+			readOnly(volumeToken, path.Dir(serverspec.TokenFile)),
+		},
+	}
+}
+
+func proxyFlags(runtime ProxyRuntime) []string {
+	flags := []string{
+		"--listen=:" + strconv.Itoa(int(ProxyPort)),
+		"--channel-dir=" + serverspec.ChannelDir,
+		"--token-file=" + serverspec.TokenFile,
+		"--secret-file=" + path.Join(serverspec.ForwardingDir, ForwardingSecretKey),
+		"--state-dir=" + stateDir,
+		"--http=:" + strconv.Itoa(int(ProxyHTTPPort)),
+	}
+	if runtime.SessionServer != "" {
+		flags = append(flags, "--session-server="+runtime.SessionServer)
+	}
+	return flags
+}
