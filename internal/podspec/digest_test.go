@@ -3,7 +3,6 @@
 package podspec_test
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -30,17 +29,16 @@ func TestDigestsAreThoseOfTheReleases(t *testing.T) {
 		t.Fatalf("no golden digests: %v", err)
 	}
 	for _, file := range files {
-		content, err := os.Open(file)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer content.Close()
-		for lines := bufio.NewScanner(content); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
+		for line := range strings.Lines(string(content)) {
+			fields := strings.Fields(line)
 			if len(fields) != 4 {
-				t.Fatalf("%s: %q is not kind, network, group and digest", file, lines.Text())
+				t.Fatalf("%s: %q is not kind, network, group and digest", file, line)
 			}
-			compare(t, lines.Text(), strings.Join(append(fields[:3:3], digestOf(t, fields)), " "))
+			compare(t, strings.Join(fields, " "), strings.Join(append(fields[:3:3], digestOf(t, fields)), " "))
 		}
 	}
 }
@@ -251,7 +249,7 @@ func TestAProxysDigestFollowsItsNetwork(t *testing.T) {
 // the one named field by their own paths.
 func fieldsOf[T any](nested string) []string {
 	var names []string
-	for field := range fields(reflect.TypeFor[T]()) {
+	for field := range reflect.TypeFor[T]().Fields() {
 		name, inner := jsonName(field), field.Type
 		if name != nested {
 			names = append(names, name)
@@ -260,22 +258,12 @@ func fieldsOf[T any](nested string) []string {
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		for below := range fields(inner) {
+		for below := range inner.Fields() {
 			names = append(names, name+"."+jsonName(below))
 		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-func fields(structure reflect.Type) func(func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range structure.NumField() {
-			if !yield(structure.Field(i)) {
-				return
-			}
-		}
-	}
 }
 
 func jsonName(field reflect.StructField) string {

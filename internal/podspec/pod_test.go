@@ -86,25 +86,32 @@ func TestEveryContainerIsRestricted(t *testing.T) {
 	pods := serverPods(t)
 	pods["front"], pods["edge"] = proxyPod(t, "network", "front"), proxyPod(t, "network-chosen", "edge")
 	for name, pod := range pods {
-		security := pod.Spec.SecurityContext
-		if !isTrue(security.RunAsNonRoot) || security.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-			t.Errorf("%s: pod security %v is not restricted", name, security)
-		}
-		if !isFalse(pod.Spec.AutomountServiceAccountToken) || !isFalse(pod.Spec.EnableServiceLinks) {
-			t.Errorf("%s: a token or service variables are given to every container", name)
-		}
-		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			security := container.SecurityContext
-			if !isFalse(security.AllowPrivilegeEscalation) || !slices.Contains(security.Capabilities.Drop, "ALL") {
-				t.Errorf("%s: container security %v of %s is not restricted", name, security, container.Name)
+		t.Run(name, func(t *testing.T) {
+			security := pod.Spec.SecurityContext
+			if !isTrue(security.RunAsNonRoot) || security.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+				t.Errorf("pod security %v is not restricted", security)
 			}
-			if container.Name != podspec.ContainerServer && !isTrue(security.ReadOnlyRootFilesystem) {
-				t.Errorf("%s: %s, a program of ours, can write to its root", name, container.Name)
+			if !isFalse(pod.Spec.AutomountServiceAccountToken) || !isFalse(pod.Spec.EnableServiceLinks) {
+				t.Error("a token or service variables are given to every container")
 			}
-			if container.LivenessProbe != nil || container.StartupProbe != nil {
-				t.Errorf("%s: %s has a probe that can kill it or hold the game back", name, container.Name)
+			for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				checkContainer(t, container)
 			}
-		}
+		})
+	}
+}
+
+func checkContainer(t *testing.T, container corev1.Container) {
+	t.Helper()
+	security := container.SecurityContext
+	if !isFalse(security.AllowPrivilegeEscalation) || !slices.Contains(security.Capabilities.Drop, "ALL") {
+		t.Errorf("container security %v of %s is not restricted", security, container.Name)
+	}
+	if container.Name != podspec.ContainerServer && !isTrue(security.ReadOnlyRootFilesystem) {
+		t.Errorf("%s, a program of ours, can write to its root", container.Name)
+	}
+	if container.LivenessProbe != nil || container.StartupProbe != nil {
+		t.Errorf("%s has a probe that can kill it or hold the game back", container.Name)
 	}
 }
 
