@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/spawnery/spawnery-operator/internal/testenv"
+)
+
+func TestEverySampleApplies(t *testing.T) {
+	env := testenv.Start(t)
+	directory := testenv.Path(t, "config/samples")
+	content, err := os.ReadFile(filepath.Join(directory, "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kustomization struct{ Resources []string }
+	if err := yaml.Unmarshal(content, &kustomization); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
+	if err != nil || len(files) != len(kustomization.Resources)+1 {
+		t.Errorf("%d files, of which the kustomization lists %d: %v", len(files), len(kustomization.Resources), err)
+	}
+	var kinds []string
+	for _, resource := range kustomization.Resources {
+		for _, sample := range testenv.ReadManifests(t, filepath.Join(directory, resource)) {
+			if err := apply(t, env, sample); err != nil {
+				t.Errorf("%s: %v", resource, err)
+			}
+			kinds = append(kinds, sample.GetKind())
+		}
+	}
+	for _, kind := range []string{"Network", "ProxyGroup", "ServerGroup", "ScaleBoost"} {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("no sample of a %s", kind)
+		}
+	}
+}
+
+// The manifests in testdata are those that the documentation of scaling by
+// free slots tells its reader to save.
+func TestDocumentedManifestsApplyAndGetTheirDefaults(t *testing.T) {
+	env := testenv.Start(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "minecraft"}}
+	if err := env.Client.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]map[string]any{
+		"testdata/hub.yaml": {
+			"networkRef":                    map[string]any{"name": "production"},
+			"type":                          "Ephemeral",
+			"image":                         "ghcr.io/spawnery/purpur:26.3-0.34.0",
+			"maxPlayers":                    int64(50),
+			"drain":                         map[string]any{"timeoutSeconds": int64(60)},
+			"terminationGracePeriodSeconds": int64(60),
+			"failedRetentionSeconds":        int64(3600),
+			"scaling": map[string]any{
+				"minReplicas": int64(2), "maxReplicas": int64(8), "spareSlots": int64(30),
+				"scaleDownStabilizationSeconds": int64(300),
+			},
+			"server": map[string]any{
+				"flavor": "Paper", "forwarding": "Velocity", "dataDir": "/data",
+				"port": int64(25565), "acceptEula": false,
+			},
+		},
+		"testdata/boost.yaml": {
+			"groupRef":  map[string]any{"name": "hub"},
+			"replicas":  int64(2),
+			"expiresAt": "2026-09-19T23:00:00Z",
+		},
+	}
+	for file, want := range rows {
+		for _, manifest := range testenv.ReadManifests(t, file) {
+			if err := apply(t, env, manifest); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			if diff := cmp.Diff(want, manifest.Object["spec"]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		}
+	}
+}
+
+// apply refuses a field that does not exist, as kubectl does.
+func apply(t *testing.T, env *testenv.Env, object *unstructured.Unstructured) error {
+	t.Helper()
+	return client.WithFieldValidation(env.Client, metav1.FieldValidationStrict).Create(t.Context(), object)
+}
