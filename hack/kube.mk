@@ -15,3 +15,31 @@ kube-api-binaries: ## Build etcd, the API server, its controllers and kubectl (f
 .PHONY: kube-binaries
 kube-binaries: ## Build everything that a cluster needs; about 15 CPU minutes at first, then cached.
 	@BIN=$(BIN) hack/binaries.sh $(KUBE_API_BINARIES) $(KUBE_NODE_BINARIES)
+
+##@ Test cluster
+
+# NODES, NETID (0 to 9) and GRACE (for example 10s) choose what `make cluster` starts.
+CLUSTER_FLAGS = -bin $(BIN) -folder $(BIN)/cluster
+CLUSTER_UP_FLAGS = $(CLUSTER_FLAGS) $(if $(NODES),-nodes $(NODES)) $(if $(NETID),-network $(NETID)) $(if $(GRACE),-grace $(GRACE))
+
+.PHONY: cluster-tool
+cluster-tool: kube-binaries
+	@hack/debian-packages.sh iptables nftables conntrack runc iproute2 util-linux busybox-static
+	@BIN=$(BIN) hack/kube-images.sh
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -o $(BIN)/testcluster ./test/cluster
+
+.PHONY: cluster
+cluster: cluster-tool ## Start a real Kubernetes on this machine (NODES=1), or keep the healthy one.
+	@$(BIN)/testcluster $(CLUSTER_UP_FLAGS) up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it; leaves no process, namespace, bridge, route, cgroup or mount.
+	@if [ -x $(BIN)/testcluster ]; then $(BIN)/testcluster $(CLUSTER_FLAGS) down; else echo "no cluster was started here"; fi
+
+.PHONY: cluster-status
+cluster-status: ## Show the cluster's nodes and components.
+	@$(BIN)/testcluster $(CLUSTER_FLAGS) status
+
+.PHONY: test-cluster
+test-cluster: cluster-tool ## Test the test cluster itself: takeover, refusal, failing nodes; minutes.
+	@SPAWNERY_TEST_CLUSTER_BIN=$(abspath $(BIN)) CGO_ENABLED=0 go test -trimpath -buildvcs=false -count=1 -timeout 20m -v ./test/cluster
