@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // SecretName is the Secret in the manager's namespace.
@@ -67,7 +67,7 @@ func (*Authority) NeedLeaderElection() bool { return true }
 // Start keeps the certificate good until ctx ends. While the Secret cannot be
 // read or written it serves what it has and tries again.
 func (a *Authority) Start(ctx context.Context) error {
-	log := logr.FromContextOrDiscard(ctx)
+	log := ctrllog.FromContext(ctx)
 	for {
 		wait := lookEvery
 		if err := a.Ensure(ctx); err != nil {
@@ -125,7 +125,7 @@ func (a *Authority) attempt(ctx context.Context) (material, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing Secret %s: %w", SecretName, err)
 	}
-	logr.FromContextOrDiscard(ctx).Info("made a serving certificate", "secret", SecretName)
+	ctrllog.FromContext(ctx).Info("made a serving certificate", "secret", SecretName)
 	return kept, nil
 }
 

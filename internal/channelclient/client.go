@@ -19,7 +19,9 @@ import (
 // Config says where the manager is and who calls.
 type Config struct {
 	// Directory holds the files "endpoint" (host:port) and "ca.crt" (PEM) of
-	// the namespace's channel ConfigMap. Both are read at every dial.
+	// the namespace's channel ConfigMap, and "serverName" where the manager's
+	// certificate bears another name than the endpoint. They are read at every
+	// dial.
 	Directory string
 	// TokenFile holds the projected ServiceAccount token, read at every dial.
 	TokenFile string

@@ -3,6 +3,7 @@
 package channelclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -23,9 +24,10 @@ import (
 
 // endpoint is where the manager is, as the mounted ConfigMap says right now.
 type endpoint struct {
-	address string
-	host    string
-	roots   *x509.CertPool
+	address   string
+	host      string
+	certified string
+	roots     *x509.CertPool
 }
 
 func readEndpoint(directory string) (endpoint, error) {
@@ -46,7 +48,14 @@ func readEndpoint(directory string) (endpoint, error) {
 	if !roots.AppendCertsFromPEM(bundle) {
 		return endpoint{}, errors.New("reading the manager's CA: ca.crt holds no certificate")
 	}
-	return endpoint{address: address, host: host, roots: roots}, nil
+	name, err := os.ReadFile(filepath.Join(directory, "serverName"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return endpoint{}, fmt.Errorf("reading the name of the manager's certificate: %w", err)
+	}
+	return endpoint{
+		address: address, host: host, roots: roots,
+		certified: cmp.Or(strings.TrimSpace(string(name)), host),
+	}, nil
 }
 
 // dial prepares a connection of its own for one session: name, CA and token
@@ -57,7 +66,7 @@ func dial(at endpoint, tokenFile string, within time.Duration) (*grpc.ClientConn
 		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
 			MinVersion: tls.VersionTLS13,
 			RootCAs:    at.roots,
-			ServerName: at.host,
+			ServerName: at.certified,
 		})),
 		grpc.WithPerRPCCredentials(bearer{file: tokenFile}),
 		grpc.WithNoProxy(),

@@ -128,7 +128,10 @@ func (s *session[Send, Receive]) write() {
 		case <-s.ctx.Done():
 			return
 		case answer := <-s.keeper.answers:
-			s.send(answer)
+			if err := s.send(answer); err != nil {
+				s.keeper.answer(answer)
+				return
+			}
 		case <-changed:
 			// Changes up to the next report are part of it anyway.
 			changed = nil
@@ -146,15 +149,15 @@ func (s *session[Send, Receive]) write() {
 func (s *session[Send, Receive]) report() {
 	if message := s.keeper.peer.Report(); message != nil {
 		s.keeper.dialect.stamp(message, s.keeper.cfg.Clock.Now())
-		s.send(message)
+		// An error shows with its cause in read, which ends the session.
+		_ = s.send(message)
 	}
 }
 
-func (s *session[Send, Receive]) send(message *Send) {
+func (s *session[Send, Receive]) send(message *Send) error {
 	s.watch.sending(s.keeper.cfg.Clock.Now())
-	// An error of Send shows with its cause in read.
-	_ = s.stream.Send(message)
-	s.watch.sent()
+	defer s.watch.sent()
+	return s.stream.Send(message)
 }
 
 // guard ends a session in which something stands still, and any that is old.

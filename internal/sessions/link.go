@@ -33,6 +33,9 @@ func (s *Store) newLink() *link {
 	return &link{store: s, ring: make(chan struct{}, 1), end: make(chan struct{}), opened: now, heard: now}
 }
 
+// Cut is closed when the manager has ended the session; Next then says why.
+func (l *link) Cut() <-chan struct{} { return l.end }
+
 // cut ends the session; its handler notices by Cut.
 func (l *link) cut(cause error) {
 	if l.cause == nil {
@@ -58,16 +61,9 @@ func (l *link) overdue(now time.Time) error {
 // called again is the time the peer took to take that order.
 func next[Order any](ctx context.Context, l *link, pick func(now time.Time) (*Order, time.Duration)) (*Order, error) {
 	for {
-		l.store.mu.Lock()
-		now := l.store.clock.Now()
-		l.sending = time.Time{}
-		order, wait := pick(now)
-		if order != nil {
-			l.sending = now
-		}
-		l.store.mu.Unlock()
-		if order != nil {
-			return order, nil
+		order, wait, err := take(l, pick)
+		if order != nil || err != nil {
+			return order, err
 		}
 		timer := l.store.clock.NewTimer(wait)
 		select {
@@ -76,12 +72,26 @@ func next[Order any](ctx context.Context, l *link, pick func(now time.Time) (*Or
 			return nil, context.Cause(ctx)
 		case <-l.end:
 			timer.Stop()
-			return nil, l.cause
 		case <-l.ring:
 			timer.Stop()
 		case <-timer.C():
 		}
 	}
+}
+
+func take[Order any](l *link, pick func(now time.Time) (*Order, time.Duration)) (*Order, time.Duration, error) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if l.cause != nil {
+		return nil, 0, l.cause
+	}
+	now := l.store.clock.Now()
+	l.sending = time.Time{}
+	order, wait := pick(now)
+	if order != nil {
+		l.sending = now
+	}
+	return order, wait, nil
 }
 
 // peer is what is known of one pod across its sessions.

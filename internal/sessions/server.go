@@ -85,16 +85,6 @@ func (s *Store) serverFor(uid types.UID) *server {
 	return found
 }
 
-// Cut is closed when the manager has ended the session; Cause then says why.
-func (l *link) Cut() <-chan struct{} { return l.end }
-
-// Cause says why the session was cut, or nil.
-func (l *link) Cause() error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	return l.cause
-}
-
 // Close ends the session. It may be called more than once.
 func (s *ServerSession) Close() {
 	s.store.mu.Lock()
