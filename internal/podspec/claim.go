@@ -28,6 +28,7 @@ func BuildDataClaim(group *v1alpha1.ServerGroup, ordinal int32) *corev1.Persiste
 	}
 }
 
+// accessModes is what the API fills in, also for a group read before it did.
 func accessModes(chosen []v1alpha1.AccessMode) []corev1.PersistentVolumeAccessMode {
 	if len(chosen) == 0 {
 		return []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}

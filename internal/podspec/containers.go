@@ -58,7 +58,8 @@ func schedule(pod *corev1.PodSpec, chosen v1alpha1.Scheduling) {
 	pod.PriorityClassName = scheduling.PriorityClassName
 }
 
-// agentResources is what prepare and agent need beside any game.
+// agentResources is what prepare and agent need beside any game. No processor
+// limit: throttling would make an agent look silent.
 func agentResources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
@@ -82,6 +83,7 @@ func readiness(path string, port, losses int32) *corev1.Probe {
 	}
 }
 
+// tcp spells out what the API server would fill in.
 func tcp(name string, port int32) corev1.ContainerPort {
 	return corev1.ContainerPort{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP}
 }

@@ -41,7 +41,8 @@ func Digest(in Inputs) string {
 	return document.sum()
 }
 
-// ProxyDigest is Digest for proxies.
+// ProxyDigest is Digest for proxies. What a proxy is told over the channel, the
+// whole of routing and config with it, takes effect without a new pod.
 func ProxyDigest(in ProxyInputs) string {
 	document := newSharedDigest(in.shared)
 	document.Image = in.image
@@ -58,10 +59,12 @@ type digestDocument struct {
 	ResourceClaims   []corev1.ResourceClaim                    `json:"resourceClaims,omitempty"`
 	Scheduling       v1alpha1.Scheduling                       `json:"scheduling,omitzero"`
 	ForwardingSecret string                                    `json:"forwardingSecret,omitempty"`
-	OfflineMode      bool                                      `json:"offlineMode,omitempty"`
-	Server           *serverDigest                             `json:"server,omitempty"`
+	// OfflineMode is the other way round because online is the default.
+	OfflineMode bool          `json:"offlineMode,omitempty"`
+	Server      *serverDigest `json:"server,omitempty"`
 }
 
+// serverDigest has no default for MaxPlayers: an owner always chooses it.
 type serverDigest struct {
 	MaxPlayers   int32               `json:"maxPlayers"`
 	Flavor       v1alpha1.Flavor     `json:"flavor,omitempty"`

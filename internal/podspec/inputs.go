@@ -4,6 +4,7 @@ package podspec
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,15 +28,19 @@ const (
 type Inputs struct {
 	shared
 
-	image        string
-	maxPlayers   int32
-	flavor       v1alpha1.Flavor
-	dataDir      string
-	port         int32
-	forwarding   v1alpha1.Forwarding
-	acceptEULA   bool
-	properties   map[string]string
-	user         v1alpha1.ServerUser
+	image string
+	// maxPlayers is written into the game's files: a running server cannot
+	// change it. playableSlots can, and is no part of a pod.
+	maxPlayers int32
+	flavor     v1alpha1.Flavor
+	dataDir    string
+	port       int32
+	forwarding v1alpha1.Forwarding
+	acceptEULA bool
+	properties map[string]string
+	// user is complete: with the policy Fixed no number in it is 0.
+	user v1alpha1.ServerUser
+	// env is in the owner's order, mounts are in the order of their paths.
 	env          []corev1.EnvVar
 	mounts       []v1alpha1.Mount
 	graceSeconds int32
@@ -50,14 +55,16 @@ type ProxyInputs struct {
 	image string
 }
 
-// shared is what reaches servers and proxies alike.
+// shared is what reaches servers and proxies alike. It shares no memory with the
+// objects it was resolved from.
 type shared struct {
 	imagePullSecrets []corev1.LocalObjectReference
 	resources        corev1.ResourceRequirements
 	scheduling       v1alpha1.Scheduling
 	// forwardingSecret is empty for the one the operator makes.
 	forwardingSecret string
-	onlineMode       bool
+	// onlineMode is the mode in force, which may not be the one asked for.
+	onlineMode bool
 }
 
 // ResolveServer finds what the servers of a group are made from. The Network
@@ -73,7 +80,7 @@ func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Input
 		port:         cmp.Or(server.Port, defaultGamePort),
 		forwarding:   cmp.Or(server.Forwarding, v1alpha1.ForwardingVelocity),
 		acceptEULA:   server.AcceptEULA != nil && *server.AcceptEULA,
-		properties:   server.Properties,
+		properties:   maps.Clone(server.Properties),
 		user:         resolveUser(firstSet(server.User, defaults.User)),
 		env:          variables(spec.Env),
 		mounts:       byPath(spec.Mounts),
@@ -90,6 +97,9 @@ func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyIn
 	}
 }
 
+// resolveShared lets a secret that is named as the operator names its own count
+// as not chosen. A mode is in force from the first acceptance on; before it
+// the one asked for counts, because that is the one that will be.
 func resolveShared(
 	network *v1alpha1.Network, resources *corev1.ResourceRequirements, scheduling *v1alpha1.Scheduling,
 ) shared {
@@ -126,6 +136,7 @@ func firstSet[T any](values ...*T) *T {
 	return cmp.Or(values...)
 }
 
+// resolveUser fills in what an owner left out; nil stands for no choice.
 func resolveUser(chosen *v1alpha1.ServerUser) v1alpha1.ServerUser {
 	if chosen == nil {
 		chosen = &v1alpha1.ServerUser{}
@@ -156,6 +167,7 @@ func variables(chosen []v1alpha1.EnvVar) []corev1.EnvVar {
 	return result
 }
 
+// valueSource takes the one source that the API lets an owner name.
 func valueSource(source *v1alpha1.EnvVarSource) *corev1.EnvVarSource {
 	switch {
 	case source == nil:

@@ -64,6 +64,7 @@ func ValidateMounts(group *v1alpha1.ServerGroup) error {
 	return errors.Join(errs...)
 }
 
+// validateMount is about one cleaned path; the first rule it breaks is enough.
 func validateMount(target, dataDir string) error {
 	if !path.IsAbs(target) {
 		return fmt.Errorf("mount %s: the path must be absolute", target)

@@ -51,7 +51,9 @@ func ProxyGraceSeconds(group *v1alpha1.ProxyGroup) int64 {
 	return int64(ProxyDrainSeconds(group)) + ProxyGraceMarginSeconds
 }
 
-// BuildProxyPod renders one pod of a ProxyGroup.
+// BuildProxyPod renders one pod of a ProxyGroup. It runs as whatever user the
+// image names, as long as that is not root: it writes to no volume but its own,
+// which is anybody's.
 func BuildProxyPod(in ProxyInputs, runtime ProxyRuntime) *corev1.Pod {
 	group := runtime.Group
 	network := group.Spec.NetworkRef.Name
@@ -80,6 +82,8 @@ func BuildProxyPod(in ProxyInputs, runtime ProxyRuntime) *corev1.Pod {
 	return pod
 }
 
+// proxyContainer has no liveness probe and no preStop hook: a restart would throw
+// everybody out, and a proxy that is told to end drains by itself.
 func proxyContainer(in ProxyInputs, runtime ProxyRuntime) corev1.Container {
 	return corev1.Container{
 		Name:                     ContainerProxy,
@@ -100,6 +104,7 @@ func proxyContainer(in ProxyInputs, runtime ProxyRuntime) corev1.Container {
 	}
 }
 
+// proxyFlags is all that a proxy learns from its pod; the channel tells the rest.
 func proxyFlags(runtime ProxyRuntime) []string {
 	flags := []string{
 		"--listen=:" + strconv.Itoa(int(ProxyPort)),

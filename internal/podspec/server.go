@@ -43,12 +43,14 @@ type Runtime struct {
 	StopToken string
 }
 
-// serverPod is one pod in the making.
+// serverPod is one pod in the making: the owner's choices, the operator's part,
+// and what the agent is told of both.
 type serverPod struct {
 	Inputs
 	Runtime
 
-	spec     serverspec.Spec
+	spec serverspec.Spec
+	// document is spec as the value of a variable.
 	document string
 }
 
@@ -86,6 +88,8 @@ func agentSpec(in Inputs, runtime Runtime) serverspec.Spec {
 	}
 }
 
+// describeData names the volume for the message of an agent that cannot write
+// to it, because its owner will look for that object.
 func describeData(server *v1alpha1.Server) string {
 	if server.Spec.Ordinal == nil {
 		return "an emptyDir of the pod " + server.Name
@@ -93,6 +97,8 @@ func describeData(server *v1alpha1.Server) string {
 	return "the claim " + DataClaimName(server.Name)
 }
 
+// render leaves command and arguments of the game, its image's user directory
+// and everything else about it alone that the owner did not choose.
 func (p serverPod) render() *corev1.Pod {
 	server := p.Server
 	meta := ownedMeta(KindServer, server, server.Name)
@@ -128,6 +134,8 @@ func (p serverPod) restartPolicy() corev1.RestartPolicy {
 	return corev1.RestartPolicyAlways
 }
 
+// volumes mounts the data and, for the operator's containers, whole objects
+// without a subPath: only those follow a change of the Secret or ConfigMap.
 func (p serverPod) volumes() []corev1.Volume {
 	data := emptyVolume(volumeData)
 	if p.Server.Spec.Ordinal != nil {
@@ -144,7 +152,8 @@ func (p serverPod) volumes() []corev1.Volume {
 	}
 }
 
-// prepare has no network to use and no token: it turns the spec into files.
+// prepare has no token and asks nobody: it turns the spec into files. It sees the
+// data where the game does, so that a file it names is where its owner looks.
 func (p serverPod) prepare() corev1.Container {
 	return corev1.Container{
 		Name:                     ContainerPrepare,
@@ -188,8 +197,9 @@ func (p serverPod) agent() corev1.Container {
 	}
 }
 
-// game runs the owner's image with its own command. Standard input stays open:
-// kubectl attach is the console.
+// game runs the owner's image with its own command and a root file system that it
+// may write to. Standard input stays open: kubectl attach is the console. The
+// hook runs before anything is signalled, and needs no program in the image.
 func (p serverPod) game(mounts []corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:                     ContainerServer,
@@ -229,6 +239,8 @@ func (p serverPod) environment() []corev1.EnvVar {
 	return append(result, p.env...)
 }
 
+// memory has a heap sized by the container only where there is a limit to size
+// it by; an image's own default is for machines, not for containers.
 func (p serverPod) memory() gameconfig.Memory {
 	names := make([]string, 0, len(p.env))
 	for _, variable := range p.env {

@@ -34,6 +34,9 @@ func BuildService(group *v1alpha1.ProxyGroup) *corev1.Service {
 	return service
 }
 
+// expose adds what a type of Service has beyond one inside the cluster. With the
+// policy Local the players keep their addresses, so that bans and rate limits
+// meet people and not nodes.
 func expose(spec *corev1.ServiceSpec, expose v1alpha1.Expose) {
 	switch expose.Type {
 	case v1alpha1.ExposeClusterIP:
@@ -63,7 +66,8 @@ func BuildProxyBudget(group *v1alpha1.ProxyGroup, occupied int32) *policyv1.PodD
 }
 
 // budget counts in pods: a share of them needs an owner with a scale
-// subresource, which ours have not.
+// subresource, which ours have not. A pod that is not ready stays protected, as
+// is the default: it may have lost its readiness with players on it.
 func budget(meta metav1.ObjectMeta, pods map[string]string, occupied int32) *policyv1.PodDisruptionBudget {
 	pods[LabelOccupied] = OccupiedTrue
 	return &policyv1.PodDisruptionBudget{

@@ -25,6 +25,7 @@ const (
 	// TokenAudience is what the tokens of agents and proxies are good for.
 	TokenAudience = "spawnery-operator"
 
+	// tokenSeconds is the shortest life the API server gives a token.
 	tokenSeconds int64 = 600
 
 	// stateDir keeps a proxy's last directory through a container restart.
@@ -47,6 +48,7 @@ func runVolume() corev1.Volume {
 	}}}
 }
 
+// claimVolume is a world that outlives its pod.
 func claimVolume(claim string) corev1.Volume {
 	return corev1.Volume{Name: volumeData, VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
@@ -59,6 +61,7 @@ func secretVolume(name, secret string) corev1.Volume {
 	}}
 }
 
+// configVolume keeps a pod from starting until the ConfigMap exists.
 func configVolume(name, config string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{
