@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package guard bounds what a single peer can cost the proxy: time, packets
+// and connections.
+package guard
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Patience is how long a peer may take nothing of what is written to it.
+const Patience = 30 * time.Second
+
+// Conn gives up on a peer that has not taken a byte for Patience. A slow peer
+// is waited for instead: writes block, and with them the reading of whatever
+// is relayed, so that nothing has to be queued.
+type Conn struct {
+	net.Conn
+	clock    clock.PassiveClock
+	patience time.Duration
+}
+
+// NewConn guards a connection.
+func NewConn(nc net.Conn, clk clock.PassiveClock) *Conn {
+	return &Conn{Conn: nc, clock: clk, patience: Patience}
+}
+
+// Write writes all of b, however slowly it is taken.
+func (c *Conn) Write(b []byte) (int, error) {
+	written := 0
+	for {
+		if err := c.SetWriteDeadline(c.clock.Now().Add(c.patience)); err != nil {
+			return written, err
+		}
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		if err == nil || n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return written, err
+		}
+	}
+}
+
+// CloseWrite ends the stream to the peer and leaves the other one open, so
+// that the last packet is not lost to a reset.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// ReadWithin bounds the next reads: they fail once that much time has passed.
+func (c *Conn) ReadWithin(d time.Duration) error {
+	return c.SetReadDeadline(c.clock.Now().Add(d))
+}

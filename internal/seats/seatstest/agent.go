@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package seatstest stands in for an agent in tests of those who ask for
+// seats. It counts like one and knows no game: the test says who has arrived.
+package seatstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+
+	"k8s.io/utils/clock"
+
+	"github.com/spawnery/spawnery-operator/internal/seats"
+)
+
+// Agent is the agent of one server.
+type Agent struct {
+	server   string
+	http     *httptest.Server
+	mu       sync.Mutex
+	playable int
+	slots    int
+	online   func() int
+	refusal  *seats.Refusal
+	granted  map[string]seats.Ask
+	next     int
+	asked    int
+	renewed  int
+	most     int
+}
+
+// Config describes the server.
+type Config struct {
+	Server          string
+	Playable, Slots int
+	Secret          []byte
+	// Online is how many have arrived; seats of those who did are given back
+	// with Arrived. Optional.
+	Online func() int
+}
+
+// Start serves until Close.
+func Start(c Config) (*Agent, error) {
+	verifier, err := seats.NewVerifier(clock.RealClock{}, c.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("starting an agent: %w", err)
+	}
+	a := &Agent{server: c.Server, playable: c.Playable, slots: c.Slots, online: c.Online, granted: map[string]seats.Ask{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+seats.Path, a.ask)
+	mux.HandleFunc("PUT "+seats.Path+"/{id}", a.renew)
+	mux.HandleFunc("DELETE "+seats.Path+"/{id}", a.release)
+	a.http = httptest.NewServer(verifier.Protect(mux))
+	return a, nil
+}
+
+// Close stops the agent.
+func (a *Agent) Close() { a.http.Close() }
+
+// Address is where it answers, host:port.
+func (a *Agent) Address() string { return strings.TrimPrefix(a.http.URL, "http://") }
+
+// Refuse makes it refuse everybody, or nobody with nil.
+func (a *Agent) Refuse(refusal *seats.Refusal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refusal = refusal
+}
+
+// Open sets how many playable seats there are.
+func (a *Agent) Open(playable int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.playable = playable
+}
+
+// Arrived turns a player's seat into an online player; Online must count them.
+func (a *Agent) Arrived(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, ask := range a.granted {
+		if ask.Player.Name == name {
+			delete(a.granted, id)
+		}
+	}
+}
+
+// Asked is how many questions were asked.
+func (a *Agent) Asked() int { return a.read(&a.asked) }
+
+// Renewed is how many renewals came.
+func (a *Agent) Renewed() int { return a.read(&a.renewed) }
+
+// Most is the most seats that were ever taken at once.
+func (a *Agent) Most() int { return a.read(&a.most) }
+
+// Pending is how many seats are given to players who have not arrived.
+func (a *Agent) Pending() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.granted)
+}
+
+func (a *Agent) read(n *int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return *n
+}
+
+// taken counts everybody once: somebody online may still hold a seat.
+func (a *Agent) taken() int {
+	n := len(a.granted)
+	if a.online != nil {
+		n += a.online()
+	}
+	return n
+}
+
+func (a *Agent) ask(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	var ask seats.Ask
+	if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
+		seats.Refuse(w, http.StatusBadRequest, seats.Refusal{Reason: seats.Malformed, Message: err.Error()})
+		return
+	}
+	if refusal := a.refuses(ask); refusal != nil {
+		seats.Refuse(w, http.StatusConflict, *refusal)
+		return
+	}
+	a.next++
+	id := fmt.Sprintf("seat-%d", a.next)
+	a.granted[id] = ask
+	a.most = max(a.most, a.taken())
+	a.answer(w, id)
+}
+
+func (a *Agent) refuses(ask seats.Ask) *seats.Refusal {
+	taken := a.taken()
+	switch {
+	case a.refusal != nil:
+		return a.refusal
+	case ask.Server != a.server:
+		return &seats.Refusal{Reason: seats.WrongServer, Message: "this is " + a.server}
+	case taken >= a.slots:
+		return &seats.Refusal{Reason: seats.Full, Message: fmt.Sprintf("%d of %d slots are taken", taken, a.slots)}
+	case ask.Way == seats.ByChoice && !ask.Bypass && taken >= a.playable:
+		return &seats.Refusal{Reason: seats.PlayableSeatsTaken, Message: fmt.Sprintf("%d of %d seats are taken", taken, a.playable)}
+	}
+	return nil
+}
+
+func (a *Agent) renew(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.renewed++
+	if _, ok := a.granted[r.PathValue("id")]; !ok {
+		seats.Refuse(w, http.StatusNotFound, seats.Refusal{Reason: seats.UnknownSeat, Message: "there is no such seat"})
+		return
+	}
+	a.answer(w, r.PathValue("id"))
+}
+
+func (a *Agent) release(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.granted[r.PathValue("id")]; !ok {
+		seats.Refuse(w, http.StatusNotFound, seats.Refusal{Reason: seats.UnknownSeat, Message: "there is no such seat"})
+		return
+	}
+	delete(a.granted, r.PathValue("id"))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (a *Agent) answer(w http.ResponseWriter, id string) {
+	w.Header().Set("Content-Type", "application/json")
+	// A client that has gone needs no answer.
+	_ = json.NewEncoder(w).Encode(seats.Seat{ID: id, ExpiresSeconds: int32(seats.Lifetime.Seconds()), Taken: int32(a.taken())})
+}
