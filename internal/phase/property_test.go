@@ -3,6 +3,7 @@
 package phase_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,7 +18,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "3000"); err != nil {
+	err := errors.Join(flag.Set("rapid.checks", "3000"), flag.Set("rapid.nofailfile", "true"))
+	if err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

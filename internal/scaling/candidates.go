@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scaling
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+)
+
+// SelectDeletionCandidates picks the servers that may be given up and puts the
+// best one first: never one that may have players, those that never served
+// before those that did, the youngest before the older.
+func SelectDeletionCandidates(servers []*fleet.Server, now time.Time) []*fleet.Server {
+	empty := slices.DeleteFunc(slices.Clone(servers), func(s *fleet.Server) bool { return s.MayHavePlayers(now) })
+	slices.SortFunc(empty, func(a, b *fleet.Server) int {
+		return cmp.Or(served(a)-served(b), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return empty
+}
+
+func served(s *fleet.Server) int {
+	if s.ServedAt.IsZero() {
+		return 0
+	}
+	return 1
+}
+
+// aboveCeiling are the empty servers of a group whose owner lowered the
+// ceiling. They go at once, all of them, even while the group is short.
+func (g *group) aboveCeiling() []Removal {
+	surplus := g.count - g.ceiling
+	if surplus <= 0 {
+		return nil
+	}
+	var removals []Removal
+	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
+		if len(removals) == surplus {
+			break
+		}
+		removals = append(removals, Removal{s.Name, fmt.Sprintf(
+			"%s is empty, and the group has %d servers where maxReplicas allows %d", s.Name, g.count, g.ceiling)})
+	}
+	return removals
+}
+
+// lackOfDemand is one server that has been empty long enough and whose seats
+// the group can spare. Each is tested alone, so that one which cannot go does
+// not hide one which can.
+func (g *group) lackOfDemand() []Removal {
+	if g.count <= g.floor || g.outstanding() {
+		return nil
+	}
+	free := 0
+	for _, s := range g.alive {
+		free += arrived(s)
+	}
+	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
+		left := free - arrived(s)
+		if g.settled(s) && left >= g.Sizes.SpareSlots+g.waiting {
+			return []Removal{{s.Name, fmt.Sprintf(
+				"%s has been empty since %s, and %d free seats are left without it", s.Name, stamp(s.EmptySince), left)}}
+		}
+	}
+	return nil
+}
+
+// settled is true once a server was empty, without a break and known to be,
+// for the stabilisation time.
+func (g *group) settled(s *fleet.Server) bool {
+	return s.Counts.KnownEmpty() && !s.EmptySince.IsZero() &&
+		!g.Now.Before(s.EmptySince.Add(g.Sizes.Stabilization))
+}

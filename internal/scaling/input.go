@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scaling sizes an ephemeral group by the free seats it can offer:
+// capacity first, then the ceiling, then demand.
+package scaling
+
+import (
+	"time"
+
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+)
+
+// Trigger says what woke the group.
+type Trigger uint8
+
+const (
+	// OnTick is the regular pass. Only there a server is removed for lack of
+	// demand.
+	OnTick Trigger = iota
+	// OnEvent is news that could not wait for the pass.
+	OnEvent
+)
+
+// Sizes are the numbers the group's owner chose.
+type Sizes struct {
+	MinReplicas int
+	MaxReplicas int
+	// SpareSlots is how many seats should always be free.
+	SpareSlots int
+	// Capacity is what one server brings before it has said anything.
+	Capacity int
+	// Stabilization is how long a server has to be empty before it may go.
+	Stabilization time.Duration
+}
+
+// Boosts are what the group's boosts come to now.
+type Boosts struct {
+	Added      int
+	NextExpiry time.Time
+}
+
+// Expected are writes whose result the cache does not show yet, calls whose
+// outcome is unknown included.
+type Expected struct {
+	// Creates is how many Servers were created.
+	Creates int
+	// Deletes are the names of Servers that were deleted.
+	Deletes []string
+}
+
+// Input is everything Decide may know of a group.
+type Input struct {
+	Now      time.Time
+	Trigger  Trigger
+	Sizes    Sizes
+	Boosts   Boosts
+	Servers  []fleet.Server
+	Expected Expected
+	// Waiting is how many players the proxies hold for this group.
+	Waiting int
+	// Gate is what earlier failures leave of the right to create.
+	Gate    fleet.Gate
+	Channel fleet.Channel
+	// LeaderSince is when this manager began to lead.
+	LeaderSince time.Time
+	// FirstRegisteredAt is when a server of this group was first registered,
+	// ever; zero if none was.
+	FirstRegisteredAt time.Time
+}
+
+// Cause says what a ceiling holds back.
+type Cause uint8
+
+const (
+	// NotLimited means the group has what it wants.
+	NotLimited Cause = iota
+	// Demand means players want more seats.
+	Demand
+	// Boost means that boosts raise the floor above the ceiling.
+	Boost
+)
+
+// Limit is what the ceiling refuses.
+type Limit struct {
+	Cause Cause
+	// Wanted and Allowed are numbers of servers.
+	Wanted  int
+	Allowed int
+	// Note says it to a person.
+	Note string
+}
+
+// Removal is one server to delete.
+type Removal struct {
+	Name string
+	Note string
+}
+
+// Plan is what a group needs now, and the numbers behind it.
+type Plan struct {
+	// Creates is how many servers to create.
+	Creates int
+	// Removals are the servers to delete.
+	Removals []Removal
+	Limit    Limit
+
+	// Alive counts the servers the group can count on, ordered ones included.
+	Alive int
+	// Floor is minReplicas plus live boosts, Ceiling is maxReplicas.
+	Floor   int
+	Ceiling int
+	// Sight says whether a new leader still waits for counts. Until it has
+	// them, Limit says nothing of demand.
+	Sight fleet.Sight
+	// FreeSlots are the seats players could be sent to right now.
+	FreeSlots int
+	// Boosted is the sum of live boosts, not capped.
+	Boosted int
+
+	// Recheck is when time alone changes the plan, zero if it does not.
+	Recheck time.Time
+	// LastDecision is the whole decision as one line of numbers.
+	LastDecision string
+}
