@@ -13,7 +13,6 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-self=$root/hack/binaries.sh
 bin=${BIN:-bin}
 [[ $bin = /* ]] || bin=$root/$bin
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/spawnery
@@ -80,7 +79,11 @@ ldflags() {
 fingerprint() {
 	{
 		go version
-		cat "$self" go.mod go.sum
+		cat go.mod go.sum
+		# How it is built, and not the whole script: another tool's recipe is no
+		# reason to build this one again.
+		declare -f ldflags compile
+		echo "$GOFLAGS" "$package" "${flags[@]}"
 		if [[ $package = ./* ]]; then cat "$package"/*.go; fi
 	} | sha256sum | cut -c1-16
 }

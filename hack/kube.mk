@@ -43,3 +43,25 @@ cluster-status: ## Show the cluster's nodes and components.
 .PHONY: test-cluster
 test-cluster: cluster-tool ## Test the test cluster itself: takeover, refusal, failing nodes; minutes.
 	@SPAWNERY_TEST_CLUSTER_BIN=$(abspath $(BIN)) CGO_ENABLED=0 go test -trimpath -buildvcs=false -count=1 -timeout 20m -v ./test/cluster
+
+##@ Images
+
+# `make load` imports every archive in this folder: what tests add is loaded too.
+IMAGES = $(BIN)/image
+IMAGE ?= spawnery.test/operator:dev
+
+.PHONY: mkimage
+mkimage:
+	@BIN=$(BIN) hack/binaries.sh mkimage >/dev/null
+
+.PHONY: image
+image: mkimage ## Build the operator's image without Docker, as bin/image/operator.tar.
+	@digest=$$(BIN=$(BIN) hack/image.sh $(IMAGES)/operator.tar $(IMAGE)) && echo "$(IMAGE) $$digest"
+
+.PHONY: image-check
+image-check: mkimage ## Check that two builds of the image have one digest.
+	@BIN=$(BIN) hack/image-check.sh
+
+.PHONY: load
+load: ## Load the images in bin/image into every running node of the test cluster.
+	@$(BIN)/testcluster $(CLUSTER_FLAGS) load $(IMAGES)/*.tar

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -78,7 +79,12 @@ func load(ctx context.Context, o options, archives []string) error {
 
 // changeNode does to a node what happens to real ones: stop is a power cut,
 // pause a machine that hangs, and start ends either.
-func changeNode(ctx context.Context, o options, what string, number int) error {
+func changeNode(ctx context.Context, o options, args []string) error {
+	what, text := args[0], args[1]
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("reading the node's number: %w", err)
+	}
 	r, err := running(o)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const (
 )
 
 // supervise starts what belongs to the node in the order in which each finds
-// what it needs, and stays.
+// what it needs, and stays until it is told to end.
 func (n node) supervise(ctx context.Context) error {
 	logs := filepath.Join(n.folder(), "logs")
 	if err := os.MkdirAll(logs, 0o755); err != nil {
@@ -44,6 +44,9 @@ func (n node) supervise(ctx context.Context) error {
 	}
 	// Without limit: node1 may be down, as on a real network.
 	for !api.ready(ctx) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	if n.runsControlPlane() {
@@ -54,7 +57,8 @@ func (n node) supervise(ctx context.Context) error {
 	s.keep(n.kubelet())
 	ready.Store(true)
 	log.Print("everything is started")
-	select {}
+	<-ctx.Done()
+	return nil
 }
 
 // importImages gives the node the images that pods of the cluster itself use.

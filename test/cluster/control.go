@@ -61,7 +61,7 @@ func (s *supervisor) serve(ready func() bool) error {
 }
 
 func (s *supervisor) answer(conn net.Conn, ready func() bool) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	var r request
 	if err := json.NewDecoder(conn).Decode(&r); err != nil {
 		return
@@ -102,7 +102,7 @@ func (p process) ask(ctx context.Context, r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
 		return answer{}, err

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func (o options) fingerprint() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%w; run `make kube-binaries`", err)
 		}
-		fmt.Fprintln(sum, file)
+		sum.Write([]byte(file + "\n"))
 	}
 	images, err := filepath.Glob(filepath.Join(o.bin, "images", "*.tar"))
 	if err != nil {
@@ -41,7 +42,7 @@ func (o options) fingerprint() (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%x", sum.Sum(nil)[:8]), nil
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 // binaries is what the nodes run, without what is in the images.
@@ -55,7 +56,7 @@ func addContent(w io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	_, err = io.Copy(w, f)
 	return err
 }

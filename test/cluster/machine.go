@@ -121,7 +121,7 @@ func processesIn(ctx context.Context, namespace string) ([]int, error) {
 		return nil, err
 	}
 	var pids []int
-	for _, field := range strings.Fields(out) {
+	for field := range strings.FieldsSeq(out) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			return nil, fmt.Errorf("reading ip netns pids %s: %w", namespace, err)

@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -58,16 +57,16 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	// The first process of a node comes in here; it has no command line.
 	if len(args) == 2 && args[0] == initCommand {
-		return runNode(args[1])
+		return runNode(ctx, args[1])
 	}
-	o, command, err := parse(args)
+	o, words, err := parse(args)
 	if err != nil {
 		return err
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("namespaces and mounts need root; run it with sudo")
 	}
-	return dispatch(ctx, o, command)
+	return dispatch(ctx, o, words)
 }
 
 func parse(args []string) (options, []string, error) {
@@ -105,25 +104,30 @@ func parse(args []string) (options, []string, error) {
 	return o, flags.Args(), nil
 }
 
-func dispatch(ctx context.Context, o options, command []string) error {
-	name, args := command[0], command[1:]
-	switch {
-	case name == "up" && len(args) == 0:
-		return up(ctx, o)
-	case name == "down" && len(args) == 0:
-		return down(ctx, o)
-	case name == "status" && len(args) == 0:
-		return status(ctx, o)
-	case name == "load" && len(args) > 0:
-		return load(ctx, o, args)
-	case name == "node" && len(args) == 2:
-		number, err := strconv.Atoi(args[1])
-		if err != nil {
-			return fmt.Errorf("reading the node's number: %w", err)
-		}
-		return changeNode(ctx, o, args[0], number)
-	case name == "component" && len(args) == 2:
+// action is one thing the program can do.
+type action struct {
+	// most and least say how many arguments it takes.
+	least, most int
+	run         func(ctx context.Context, o options, args []string) error
+}
+
+const many = 1 << 16
+
+var actions = map[string]action{
+	"up":     {run: func(ctx context.Context, o options, _ []string) error { return up(ctx, o) }},
+	"down":   {run: func(ctx context.Context, o options, _ []string) error { return down(ctx, o) }},
+	"status": {run: func(ctx context.Context, o options, _ []string) error { return status(ctx, o) }},
+	"load":   {1, many, load},
+	"node":   {2, 2, changeNode},
+	"component": {2, 2, func(ctx context.Context, o options, args []string) error {
 		return changeComponent(ctx, o, args[0], args[1])
+	}},
+}
+
+func dispatch(ctx context.Context, o options, words []string) error {
+	a, ok := actions[words[0]]
+	if n := len(words) - 1; !ok || n < a.least || n > a.most {
+		return fmt.Errorf("unknown command %q", words)
 	}
-	return fmt.Errorf("unknown command %q", command)
+	return a.run(ctx, o, words[1:])
 }

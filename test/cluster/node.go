@@ -65,9 +65,8 @@ func (n *node) write(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "node.json"), append(content, '\n'), 0o644)
 }
 
-// runNode is the life of a node's first process. It returns only on an error,
-// and its end is the node's end.
-func runNode(folder string) error {
+// runNode is the life of a node's first process. Its end is the node's end.
+func runNode(ctx context.Context, folder string) error {
 	var n node
 	if err := n.read(folder); err != nil {
 		return err
@@ -94,7 +93,7 @@ func runNode(folder string) error {
 	if err := n.render(); err != nil {
 		return err
 	}
-	return n.supervise(context.Background())
+	return n.supervise(ctx)
 }
 
 // mount is one call of the kernel's mount.

@@ -83,12 +83,12 @@ func (s *supervisor) start(c component) (int, <-chan syscall.WaitStatus, error) 
 	if err != nil {
 		return 0, nil, err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer null.Close()
+	defer func() { _ = null.Close() }()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

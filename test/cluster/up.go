@@ -161,13 +161,13 @@ func (r *record) launch(number int, folder string) error {
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	wait, begin, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer wait.Close()
-	defer begin.Close()
+	defer func() { _ = wait.Close() }()
+	defer func() { _ = begin.Close() }()
 
 	// No context: the node outlives this command.
 	first := exec.Command("nsenter", "--net="+filepath.Join(namespaceFolder, r.Network.node(number)), "--", self, initCommand, folder)

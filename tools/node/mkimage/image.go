@@ -27,7 +27,7 @@ func newImage(t tree, config v1.Config) (v1.Image, error) {
 	if err := t.write(&content); err != nil {
 		return nil, err
 	}
-	// These images travel a few centimetres: speed is worth more than size.
+	// These images do not leave the machine: speed is worth more than size.
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
 	}, tarball.WithCompressionLevel(gzip.BestSpeed), tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
@@ -58,7 +58,7 @@ func writeArchive(out, tag string, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 
 	folder, err := layout.Write(dir, empty.Index)
 	if err != nil {
@@ -81,7 +81,7 @@ func archive(dir, out string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	if err := pack(dir, file); err != nil {
 		return fmt.Errorf("packing %s: %w", out, err)
 	}

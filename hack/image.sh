@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the operator's image without Docker: one image for manager, agent and
+# proxy, static and not root, the same as the Dockerfile makes.
+#
+#   hack/image.sh OUT.tar NAME:TAG
+#
+# Programs and archive are reproducible: one commit and one Go version give one
+# digest, which is printed.
+set -euo pipefail
+
+out=$1 tag=$2
+[[ $out = /* ]] || out=$PWD/$out
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bin=${BIN:-bin}
+export CGO_ENABLED=0
+
+programs=$(mktemp -d)
+trap 'rm -rf "$programs"' EXIT
+files=()
+program() {
+	local name=$1 package=$2
+	if [[ ! -d $package ]]; then
+		echo "image: $package does not exist; the image is made without /$name" >&2
+		return
+	fi
+	go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$programs/$name" "$package"
+	files+=("$programs/$name=/$name")
+}
+program manager .
+program agent ./cmd/agent
+program proxy ./cmd/proxy
+
+# The proxy asks Mojang's session server, whose certificate has to be checked.
+certificates=/etc/ssl/certs/ca-certificates.crt
+if [[ -f $certificates ]]; then files+=("$certificates=$certificates"); fi
+
+mkdir -p "$(dirname "$out")"
+"$bin/mkimage" -o "$out" -t "$tag" -entrypoint /manager -user 65532:65532 "${files[@]}"
