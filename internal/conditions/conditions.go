@@ -73,6 +73,15 @@ func (s *Set) replace(condition metav1.Condition) {
 	s.current = append(s.current, condition)
 }
 
+// Previous returns the condition as the pass before left it.
+func (s *Set) Previous(kind string) (metav1.Condition, bool) {
+	at := slices.IndexFunc(s.previous, func(c metav1.Condition) bool { return c.Type == kind })
+	if at < 0 {
+		return metav1.Condition{}, false
+	}
+	return s.previous[at], true
+}
+
 // Get returns the condition as this pass states it.
 func (s *Set) Get(kind string) (metav1.Condition, bool) {
 	for _, condition := range s.current {

@@ -62,11 +62,27 @@ func (o Outcome) Explained() bool { return o.Reason != "" }
 // Result is what the reconciler returns to its queue: the outcome's own wait,
 // or recheck when that comes sooner. Zero durations mean "not before an event".
 func (o Outcome) Result(recheck time.Duration) ctrl.Result {
-	after := o.After
-	if recheck > 0 && (after == 0 || recheck < after) {
-		after = recheck
+	return ctrl.Result{RequeueAfter: Soonest(o.After, recheck)}
+}
+
+// Soonest is the shorter of two waits; zero means no wait.
+func Soonest(a, b time.Duration) time.Duration {
+	switch {
+	case a == 0:
+		return b
+	case b == 0:
+		return a
 	}
-	return ctrl.Result{RequeueAfter: after}
+	return min(a, b)
+}
+
+// Until is the time to wait for an instant. It is zero for none, and for one
+// that has passed: what is written for that instant wakes its object.
+func Until(instant, now time.Time) time.Duration {
+	if instant.IsZero() {
+		return 0
+	}
+	return max(0, instant.Sub(now))
 }
 
 // Step is one named part of a pass over P.

@@ -42,6 +42,8 @@ const (
 	// AnnotationPodHash holds the digest of what the owner chose, on proxy
 	// pods: a proxy has no object of its own that could hold it.
 	AnnotationPodHash = prefix + "pod-hash"
+	// AnnotationWithdrawnAt says since when (RFC 3339) a proxy pod is withdrawn.
+	AnnotationWithdrawnAt = prefix + "withdrawn-at"
 
 	annotationSafeToEvict  = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"

@@ -2,6 +2,8 @@
 
 package podspec
 
+import corev1 "k8s.io/api/core/v1"
+
 const (
 	// ProxyPort is where proxies take players.
 	ProxyPort int32 = 25565
@@ -10,3 +12,18 @@ const (
 
 	gamePortName = "minecraft"
 )
+
+// GamePort is where the game of a server pod listens, as its pod was made.
+func GamePort(pod *corev1.Pod) int32 {
+	for _, container := range pod.Spec.Containers {
+		if container.Name != ContainerServer {
+			continue
+		}
+		for _, port := range container.Ports {
+			if port.Name == gamePortName {
+				return port.ContainerPort
+			}
+		}
+	}
+	return defaultGamePort
+}

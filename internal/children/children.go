@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package children makes and removes the objects an owner has. Nothing is ever
+// adopted: a name that is taken is settled by the owner's UID, read live.
+package children
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Verdict says who has a name.
+type Verdict int
+
+const (
+	// Created: the object did not exist, and does now.
+	Created Verdict = iota
+	// Ours: the object exists and belongs to the same owner.
+	Ours
+	// NotOurs: somebody else's object has the name.
+	NotOurs
+)
+
+// Create posts child. When its name is taken, child becomes what has the name,
+// read through live and past every cache, and the verdict says whose it is.
+// Other errors are the API server's, wrapped.
+func Create(ctx context.Context, c client.Writer, live client.Reader, child client.Object) (Verdict, error) {
+	owner := metav1.GetControllerOfNoCopy(child)
+	err := c.Create(ctx, child)
+	if err == nil {
+		return Created, nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return NotOurs, fmt.Errorf("create %T %s: %w", child, client.ObjectKeyFromObject(child), err)
+	}
+	if err := live.Get(ctx, client.ObjectKeyFromObject(child), child); err != nil {
+		return NotOurs, fmt.Errorf("read %T %s, whose name is taken: %w", child, client.ObjectKeyFromObject(child), err)
+	}
+	has := metav1.GetControllerOfNoCopy(child)
+	if owner != nil && has != nil && owner.UID == has.UID {
+		return Ours, nil
+	}
+	return NotOurs, nil
+}
+
+// OwnedBy tells whether the object is controlled by the owner with the UID.
+func OwnedBy(object metav1.Object, owner types.UID) bool {
+	ref := metav1.GetControllerOfNoCopy(object)
+	return ref != nil && ref.UID == owner
+}
+
+// Delete asks for exactly this object to go, and not for one made again under
+// its name. One that is gone already is a success.
+func Delete(ctx context.Context, c client.Writer, child client.Object, options ...client.DeleteOption) error {
+	uid := child.GetUID()
+	options = append(options, client.Preconditions{UID: &uid})
+	err := c.Delete(ctx, child, options...)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete %T %s: %w", child, client.ObjectKeyFromObject(child), err)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package refusal tells apart why the API server forbade a write, so that the
+// owner reads what to change instead of a bare 403.
+package refusal
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+// Of returns the condition reason for a write that failed, and the API
+// server's own words; an empty reason for an error that a repetition may cure.
+func Of(err error) (reason, message string) {
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		return "", ""
+	}
+	words := err.Error()
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return v1alpha1.ReasonNamespaceTerminating, words
+	case strings.Contains(words, "exceeded quota"), strings.Contains(words, "failed quota"):
+		return v1alpha1.ReasonQuotaExceeded, words
+	case strings.Contains(words, "error looking up service account"):
+		return v1alpha1.ReasonNamespaceNotPrepared, words
+	case isPermission(words):
+		return v1alpha1.ReasonPermissionDenied, words
+	default:
+		return v1alpha1.ReasonPodRefused, words
+	}
+}
+
+// isPermission recognises the authorizer's sentence; every other 403 comes
+// from admission.
+func isPermission(words string) bool {
+	return strings.Contains(words, " cannot ") && strings.Contains(words, " resource ")
+}

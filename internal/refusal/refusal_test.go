@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package refusal
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+func forbidden(words string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "lobby-abcd", errors.New(words))
+}
+
+func TestForbiddenWritesAreToldApart(t *testing.T) {
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "lobby-abcd", errors.New("namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"quota":            {forbidden("exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10"), v1alpha1.ReasonQuotaExceeded},
+		"quota that fails": {forbidden("failed quota: small: must specify limits.memory"), v1alpha1.ReasonQuotaExceeded},
+		"pod security":     {forbidden(`violates PodSecurity "restricted:latest": runAsNonRoot`), v1alpha1.ReasonPodRefused},
+		"no account yet":   {forbidden("error looking up service account minecraft/spawnery-server: not found"), v1alpha1.ReasonNamespaceNotPrepared},
+		"the namespace":    {terminating, v1alpha1.ReasonNamespaceTerminating},
+		"no permission": {
+			forbidden(`User "system:serviceaccount:spawnery-system:spawnery-manager" cannot create resource "pods" in API group ""`),
+			v1alpha1.ReasonPermissionDenied,
+		},
+		"wrapped":       {fmt.Errorf("create pod: %w", forbidden("exceeded quota: small")), v1alpha1.ReasonQuotaExceeded},
+		"another error": {apierrors.NewInternalError(errors.New("etcd is slow")), ""},
+		"no API error":  {errors.New("connection refused"), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reason, message := Of(test.err)
+			if reason != test.want {
+				t.Errorf("reason = %q, want %q", reason, test.want)
+			}
+			if (message == "") != (reason == "") {
+				t.Errorf("reason %q comes with message %q", reason, message)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sighting puts together what the API server and the channel know of
+// one server, in the vocabulary of the decisions.
+package sighting
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+)
+
+// Channel is what is asked of the sessions with agents and proxies.
+type Channel interface {
+	// Server returns what the agent in a pod said last.
+	Server(pod types.UID) sessions.ServerState
+	// Presence counts who is on a server, or on the way, by the proxies' word.
+	Presence(server types.NamespacedName) sessions.Presence
+	// NobodySince says since when all these proxies agree that nobody is there.
+	NobodySince(server types.NamespacedName, proxies []types.UID) (time.Time, bool)
+}
+
+// PresenceOf says who is on a server. The proxies given are all proxy pods of
+// its Network that exist: players come through nothing else.
+func PresenceOf(server *v1alpha1.Server, channel Channel, proxies []types.UID) fleet.Presence {
+	key := client.ObjectKeyFromObject(server)
+	there := channel.Presence(key)
+	presence := fleet.Presence{
+		Registration: registration(server),
+		Counts:       counts(channel.Server(types.UID(server.Status.PodUID)), there),
+	}
+	if there.On+there.Coming > 0 {
+		presence.Roster = fleet.SomebodyThere()
+	} else if since, ok := channel.NobodySince(key, proxies); ok {
+		presence.Roster = fleet.NobodySince(since)
+	}
+	return presence
+}
+
+// counts takes the higher of two numbers: what the game says, and whom the
+// proxies put there.
+func counts(said sessions.ServerState, there sessions.Presence) fleet.Counts {
+	players := max(int(said.Report.GetOnline()), there.On)
+	switch said.Freshness {
+	case sessions.Fresh:
+		return fleet.Fresh(players, said.SampledAt)
+	case sessions.Stale:
+		return fleet.Stale(players, said.SampledAt)
+	case sessions.Unknown:
+	}
+	return fleet.Counts{}
+}
+
+func registration(server *v1alpha1.Server) fleet.Registration {
+	switch {
+	case ptr.Deref(server.Status.Registered, false):
+		return fleet.Registered
+	case ptr.Deref(server.Status.WasRegistered, false):
+		return fleet.Deregistered
+	}
+	return fleet.NeverRegistered
+}
+
+// ClocksOf reads the instants a server's status persists.
+func ClocksOf(status *v1alpha1.ServerStatus) fleet.Clocks {
+	return fleet.Clocks{
+		StartedAt:      Instant(status.StartedAt),
+		ReadySince:     Instant(status.ReadySince),
+		RetiringSince:  Instant(status.RetiringSince),
+		DrainStartedAt: Instant(status.DrainStartedAt),
+		FailedAt:       Instant(status.FailedAt),
+	}
+}
+
+// Instant reads a time of a status; the zero time for none.
+func Instant(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// Group is what a server's group says about it.
+type Group struct {
+	// PodHash of the group's present spec.
+	PodHash       string
+	PlayableSlots int32
+	MaxPlayers    int32
+}
+
+// ServerOf describes one server to the decisions about its group.
+func ServerOf(server *v1alpha1.Server, group Group, pod fleet.PodView, presence fleet.Presence) fleet.Server {
+	seen := fleet.Server{
+		Name:     server.Name,
+		Ordinal:  fleet.NoOrdinal,
+		Phase:    server.Status.Phase,
+		Retire:   server.Spec.RetireReason,
+		Pod:      pod,
+		Seats:    seatsOf(server, group),
+		Presence: presence,
+		Clocks:   ClocksOf(&server.Status),
+
+		CreatedAt:  server.CreationTimestamp.Time,
+		EmptySince: Instant(server.Status.EmptySince),
+		ServedAt:   Instant(server.Status.ServedAt),
+	}
+	if seen.Phase == "" {
+		seen.Phase = v1alpha1.ServerPending
+	}
+	if server.Spec.Ordinal != nil {
+		seen.Ordinal = int(*server.Spec.Ordinal)
+	}
+	if server.DeletionTimestamp != nil {
+		seen.Deletion = fleet.DeletionAsked
+	}
+	if server.Spec.PodHash != group.PodHash {
+		seen.Spec = fleet.SpecOld
+	}
+	if !ptr.Deref(server.Status.JoinsOpen, true) {
+		seen.Door = fleet.DoorClosed
+	}
+	return seen
+}
+
+// seatsOf settles a server's seats. Before it has said anything they are those
+// its group promises.
+func seatsOf(server *v1alpha1.Server, group Group) fleet.Seats {
+	return fleet.NewSeats(fleet.Figures{
+		Plugin: int(ptr.Deref(server.Status.PlayableSlots, 0)),
+		Group:  int(group.PlayableSlots),
+		Slots:  int(ptr.Deref(server.Status.Slots, group.MaxPlayers)),
+	})
+}
