@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+)
+
+var now = time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)
+
+func named(name string, age time.Duration) v1alpha1.Network {
+	return v1alpha1.Network{ObjectMeta: metav1.ObjectMeta{
+		Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(-age)),
+	}}
+}
+
+func going(network v1alpha1.Network) v1alpha1.Network {
+	network.DeletionTimestamp = new(metav1.NewTime(now))
+	return network
+}
+
+func TestTheOldestNetworkOfANamespaceIsAccepted(t *testing.T) {
+	tests := map[string]struct {
+		networks []v1alpha1.Network
+		want     string
+	}{
+		"the only one":                      {[]v1alpha1.Network{named("a", 0)}, "a"},
+		"the oldest":                        {[]v1alpha1.Network{named("a", 0), named("b", time.Hour)}, "b"},
+		"the first by name of equal age":    {[]v1alpha1.Network{named("b", 0), named("a", 0)}, "a"},
+		"the one that stays":                {[]v1alpha1.Network{going(named("a", time.Hour)), named("b", 0)}, "b"},
+		"the oldest of those that all go":   {[]v1alpha1.Network{going(named("a", 0)), going(named("b", time.Hour))}, "b"},
+		"the order of the list is no input": {[]v1alpha1.Network{named("b", time.Hour), named("a", 0)}, "b"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := elect(test.networks).Name; got != test.want {
+				t.Errorf("elected %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTheLoserNamesTheWinner(t *testing.T) {
+	loser := named("b", 0)
+	got := decide(&loser, observation{now: now, namespace: []v1alpha1.Network{named("a", time.Hour), loser}})
+	if got.accepted || got.winner != "a" {
+		t.Errorf("plan = %+v, want not accepted in favour of a", got)
+	}
+}
+
+func TestOnlineModeChangesAtOnceOnlyWhileNoWorldExists(t *testing.T) {
+	tests := map[string]struct {
+		wanted, inForce *bool
+		claims          []string
+		annotation      string
+		want            bool
+		unsettled       bool
+	}{
+		"a new network takes what it wants":        {new(false), nil, []string{"survival-0-data"}, "", false, false},
+		"true when nothing is said":                {nil, nil, nil, "", true, false},
+		"without claims a change is in force":      {new(false), new(true), nil, "", false, false},
+		"with claims the old mode stays":           {new(false), new(true), []string{"survival-0-data"}, "", true, true},
+		"with claims and the wanted value it goes": {new(false), new(true), []string{"survival-0-data"}, "false", false, false},
+		"the wrong value confirms nothing":         {new(false), new(true), []string{"survival-0-data"}, "true", true, true},
+		"what is in force needs no word":           {new(true), new(true), []string{"survival-0-data"}, "", true, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			network := named("production", time.Hour)
+			network.Spec.OnlineMode, network.Status.OnlineMode = test.wanted, test.inForce
+			network.Annotations = map[string]string{v1alpha1.AnnotationConfirmOnlineMode: test.annotation}
+			got := decide(&network, observation{now: now, namespace: []v1alpha1.Network{network}, claims: test.claims})
+			if got.onlineMode == nil || *got.onlineMode != test.want {
+				t.Errorf("mode in force = %v, want %t", got.onlineMode, test.want)
+			}
+			if (got.unsettled != "") != test.unsettled {
+				t.Errorf("unsettled = %q, want a sentence: %t", got.unsettled, test.unsettled)
+			}
+			if test.unsettled && !strings.Contains(got.unsettled, "spawnery.cloud/confirm-online-mode=false") {
+				t.Errorf("the sentence does not name the annotation to set: %q", got.unsettled)
+			}
+		})
+	}
+}
+
+func TestManyClaimsAreCountedNotListed(t *testing.T) {
+	if got := list([]string{"c", "a", "b", "e", "d"}); got != "a, b, c and 2 more" {
+		t.Errorf("list = %q", got)
+	}
+}
+
+func TestTheDoorFollowsWhatIsPersisted(t *testing.T) {
+	status := func(edit func(*v1alpha1.ServerStatus)) v1alpha1.ServerStatus {
+		s := v1alpha1.ServerStatus{Phase: v1alpha1.ServerReady, WasRegistered: new(true), Registered: new(true)}
+		edit(&s)
+		return s
+	}
+	drained := func(s *v1alpha1.ServerStatus) {
+		s.Registered, s.DrainStartedAt = new(false), new(metav1.NewTime(now))
+	}
+	tests := map[string]struct {
+		status v1alpha1.ServerStatus
+		want   agentv1alpha1.DoorState
+	}{
+		"registered":                     {status(func(*v1alpha1.ServerStatus) {}), agentv1alpha1.DoorState_DOOR_STATE_OPEN},
+		"registered, its door closed":    {status(func(s *v1alpha1.ServerStatus) { s.JoinsOpen = new(false) }), agentv1alpha1.DoorState_DOOR_STATE_BY_NAME},
+		"retiring":                       {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerRetiring, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
+		"lost its readiness":             {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerStarting, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
+		"draining":                       {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerDraining }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
+		"failed with players on it":      {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerFailed }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
+		"starting again after a drain":   {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerStarting }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
+		"terminating without any drain":  {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerTerminating, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
+		"terminating at its drain's end": {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerTerminating }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := seenServer{Server: v1alpha1.Server{Status: test.status}}
+			if got := doorOf(server); got != test.want {
+				t.Errorf("door = %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTheDirectoryHoldsOnlyServersThatWereRegistered(t *testing.T) {
+	group := v1alpha1.ServerGroup{ObjectMeta: metav1.ObjectMeta{Name: "lobby"}}
+	group.Spec.MaxPlayers, group.Spec.PlayableSlots, group.Spec.DisplayName = 50, 12, "The Lobby"
+	server := func(name string, registered *bool, freshness sessions.Freshness) seenServer {
+		one := seenServer{
+			Server: v1alpha1.Server{
+				ObjectMeta: metav1.ObjectMeta{Name: name},
+				Status:     v1alpha1.ServerStatus{Address: "10.0.0.7:25565", WasRegistered: registered},
+			},
+			said: sessions.ServerState{Freshness: freshness, Report: &agentv1alpha1.ServerReport{Online: 7}},
+		}
+		one.Spec.GroupRef.Name = "lobby"
+		return one
+	}
+	got := directoryOf(observation{
+		serverGroups: []v1alpha1.ServerGroup{group},
+		servers: []seenServer{
+			server("lobby-new", nil, sessions.Fresh),
+			server("lobby-heard", new(true), sessions.Fresh),
+			server("lobby-silent", new(true), sessions.Stale),
+		},
+	})
+	if len(got.Servers) != 2 || got.Groups[0].GetDisplayName() != "The Lobby" {
+		t.Fatalf("directory = %v", got)
+	}
+	heard, silent := got.Servers[0], got.Servers[1]
+	if heard.GetPlayers() != 7 || heard.GetSlots() != 50 || heard.GetPlayableSlots() != 12 || heard.GetSeatAddress() != "10.0.0.7:9357" {
+		t.Errorf("heard server = %v", heard)
+	}
+	if silent.Players != nil {
+		t.Errorf("a server nobody hears has %d players in the directory, want unknown", silent.GetPlayers())
+	}
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+
+	"k8s.io/utils/ptr"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/seats"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+)
+
+// directoryOf lists the servers the proxies are told of. It follows from what
+// is persisted in each Server's status, so that a restarted manager tells the
+// same; a server that was never registered is in no list.
+func directoryOf(seen observation) sessions.Directory {
+	groups := map[string]*v1alpha1.ServerGroup{}
+	var directory sessions.Directory
+	for i := range seen.serverGroups {
+		group := &seen.serverGroups[i]
+		groups[group.Name] = group
+		directory.Groups = append(directory.Groups, &agentv1alpha1.DirectoryGroup{
+			Name: group.Name, DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
+		})
+	}
+	for _, server := range seen.servers {
+		if ptr.Deref(server.Status.WasRegistered, false) && server.Status.Address != "" {
+			directory.Servers = append(directory.Servers, entryOf(server, groups[server.Spec.GroupRef.Name]))
+		}
+	}
+	directory.Players = seen.players
+	return directory
+}
+
+// entryOf describes one server; group is nil when it is gone.
+func entryOf(server seenServer, group *v1alpha1.ServerGroup) *agentv1alpha1.DirectoryServer {
+	entry := &agentv1alpha1.DirectoryServer{
+		Name:        server.Name,
+		Group:       server.Spec.GroupRef.Name,
+		Address:     server.Status.Address,
+		SeatAddress: seatAddress(server.Status.Address),
+		Door:        doorOf(server),
+		Phase:       string(server.Status.Phase),
+		Forwarding:  true,
+	}
+	figures := fleet.Figures{Slots: int(ptr.Deref(server.Status.Slots, 0))}
+	if group != nil {
+		figures.Group = int(group.Spec.PlayableSlots)
+		figures.Slots = cmp.Or(figures.Slots, int(group.Spec.MaxPlayers))
+		entry.Forwarding = group.Spec.Server.Forwarding != v1alpha1.ForwardingNone
+	}
+	figures.Plugin = int(ptr.Deref(server.Status.PlayableSlots, 0))
+	seats := fleet.NewSeats(figures)
+	entry.Slots, entry.PlayableSlots = int32(seats.Slots), int32(seats.Playable)
+	if server.said.Freshness == sessions.Fresh {
+		entry.Players = new(server.said.Report.GetOnline())
+	}
+	return entry
+}
+
+// doorOf says who is let through. Players are moved off a server only while
+// its phase says so; whoever is on any other stays.
+func doorOf(server seenServer) agentv1alpha1.DoorState {
+	if ptr.Deref(server.Status.Registered, false) {
+		if ptr.Deref(server.Status.JoinsOpen, true) {
+			return agentv1alpha1.DoorState_DOOR_STATE_OPEN
+		}
+		return agentv1alpha1.DoorState_DOOR_STATE_BY_NAME
+	}
+	moving := []v1alpha1.ServerPhase{v1alpha1.ServerDraining, v1alpha1.ServerFailed, v1alpha1.ServerTerminating}
+	if server.Status.DrainStartedAt != nil && slices.Contains(moving, server.Status.Phase) {
+		return agentv1alpha1.DoorState_DOOR_STATE_MOVING
+	}
+	return agentv1alpha1.DoorState_DOOR_STATE_CLOSED
+}
+
+// seatAddress is where the agent beside a game answers for seats.
+func seatAddress(game string) string {
+	host, _, err := net.SplitHostPort(game)
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(seats.Port))
+}
