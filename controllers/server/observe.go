@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/phase"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
+)
+
+// observation is everything a pass over one Server looks at.
+type observation struct {
+	now time.Time
+	// group and network are nil when they are gone.
+	group   *v1alpha1.ServerGroup
+	network *v1alpha1.Network
+	// pod is the Server's own, nil while there is none to see.
+	pod *corev1.Pod
+	// holder is another pod that has the Server's name.
+	holder    *corev1.Pod
+	podState  phase.Pod
+	podDetail string
+	presence  fleet.Presence
+	said      sessions.ServerState
+	// inputs are what the group and Network want of a pod now, and podHash
+	// their digest; empty while either is gone.
+	inputs  podspec.Inputs
+	podHash string
+}
+
+// accepted is true while group and Network stand.
+func (o observation) accepted() bool {
+	return o.group != nil && o.network != nil
+}
+
+func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (observation, error) {
+	seen := observation{now: r.Clock.Now()}
+	if err := r.observeParents(ctx, server, &seen); err != nil {
+		return seen, err
+	}
+	if err := r.observePod(ctx, server, &seen); err != nil {
+		return seen, err
+	}
+	proxies, err := r.proxyPods(ctx, server)
+	if err != nil {
+		return seen, err
+	}
+	seen.said = r.Sessions.Server(types.UID(server.Status.PodUID))
+	seen.presence = sighting.PresenceOf(server, r.Sessions, proxies)
+	return seen, nil
+}
+
+func (r *Reconciler) observeParents(ctx context.Context, server *v1alpha1.Server, seen *observation) error {
+	var group v1alpha1.ServerGroup
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: server.Spec.GroupRef.Name}, &group)
+	switch {
+	case err == nil && children.OwnedBy(server, group.UID):
+		seen.group = &group
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("read group %s: %w", server.Spec.GroupRef.Name, err)
+	}
+	var network v1alpha1.Network
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: server.Spec.NetworkRef.Name}, &network)
+	switch {
+	case err == nil && apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionAccepted):
+		seen.network = &network
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("read network %s: %w", server.Spec.NetworkRef.Name, err)
+	}
+	if seen.accepted() {
+		seen.inputs = podspec.ResolveServer(seen.network, seen.group)
+		seen.podHash = podspec.Digest(seen.inputs)
+	}
+	return nil
+}
+
+// observePod finds the Server's pod, or who else has its name. What the cache
+// does not show is asked for past it: absence has consequences.
+func (r *Reconciler) observePod(ctx context.Context, server *v1alpha1.Server, seen *observation) error {
+	cached, err := r.readPod(ctx, r.Client, server)
+	if err != nil {
+		return err
+	}
+	if r.ours(server, cached) {
+		seen.pod = cached
+		seen.podState, seen.podDetail = podState(cached, sighting.ClocksOf(&server.Status).ReadySince)
+		return nil
+	}
+	made := server.Status.PodUID != ""
+	if !made && cached == nil && !nameWasHeld(server) {
+		seen.podState = phase.PodNotMade
+		return nil
+	}
+	live, err := r.readPod(ctx, r.Live, server)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.ours(server, live):
+		seen.podState = phase.PodUnseen
+	case made:
+		seen.podState = phase.PodAbsent
+	case live == nil:
+		seen.podState = phase.PodNotMade
+	default:
+		seen.holder = live
+		seen.podState = heldBy(live)
+	}
+	return nil
+}
+
+func heldBy(holder *corev1.Pod) phase.Pod {
+	if holder.DeletionTimestamp != nil {
+		return phase.PodNameTerminating
+	}
+	return phase.PodNameTaken
+}
+
+// readPod returns nil when there is no pod of the Server's name.
+func (r *Reconciler) readPod(ctx context.Context, reader client.Reader, server *v1alpha1.Server) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := reader.Get(ctx, client.ObjectKeyFromObject(server), &pod)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read pod %s: %w", server.Name, err)
+	}
+	return &pod, nil
+}
+
+// ours tells the Server's own pod: made for this very Server, and the one its
+// status names once it names one.
+func (r *Reconciler) ours(server *v1alpha1.Server, pod *corev1.Pod) bool {
+	if pod == nil || !children.OwnedBy(pod, server.UID) {
+		return false
+	}
+	return server.Status.PodUID == "" || server.Status.PodUID == string(pod.UID)
+}
+
+// nameWasHeld is true when the last pass found another pod with the name.
+func nameWasHeld(server *v1alpha1.Server) bool {
+	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
+	return accepted != nil &&
+		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
+}
+
+// proxyPods are the UIDs of every proxy pod of the Server's Network.
+func (r *Reconciler) proxyPods(ctx context.Context, server *v1alpha1.Server) ([]types.UID, error) {
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, client.InNamespace(server.Namespace), client.MatchingLabels{
+		podspec.LabelNetwork: server.Spec.NetworkRef.Name,
+		podspec.LabelRole:    string(podspec.RoleProxy),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list proxy pods: %w", err)
+	}
+	uids := make([]types.UID, 0, len(pods.Items))
+	for i := range pods.Items {
+		uids = append(uids, pods.Items[i].UID)
+	}
+	return uids, nil
+}
+
+// input is the observation in the words of phase.Decide.
+func (r *Reconciler) input(server *v1alpha1.Server, seen observation) phase.Input {
+	in := phase.Input{
+		Now:               seen.now,
+		Phase:             cmp.Or(server.Status.Phase, v1alpha1.ServerPending),
+		Retire:            server.Spec.RetireReason,
+		Pod:               seen.podState,
+		PodDetail:         seen.podDetail,
+		Agent:             agentState(seen.said),
+		NotAnsweringSince: notAnsweringSince(seen.said),
+		LeaderSince:       r.LeaderSince(),
+		Presence:          seen.presence,
+		Clocks:            sighting.ClocksOf(&server.Status),
+		Losses:            int(ptr.Deref(server.Status.ReadinessLosses, 0)),
+		Limits:            r.limits(server, seen.group),
+	}
+	if seen.accepted() {
+		in.Acceptance = phase.Accepted
+		if server.Spec.PodHash != seen.podHash {
+			in.Spec = fleet.SpecOld
+		}
+	}
+	if server.DeletionTimestamp != nil {
+		in.Deletion = fleet.DeletionAsked
+	}
+	if seen.pod != nil && seen.pod.DeletionTimestamp != nil {
+		in.PodGraceEnds = seen.pod.DeletionTimestamp.Time
+	}
+	return in
+}
+
+// agentState takes silence for what it is: an agent without a session, or one
+// that has not reported in it, says nothing about its game.
+func agentState(said sessions.ServerState) phase.Agent {
+	if !said.Connected || said.Report == nil {
+		return phase.AgentSilent
+	}
+	switch said.Report.GetGameState() {
+	case agentv1alpha1.GameState_GAME_STATE_READY:
+		return phase.AgentReady
+	case agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING:
+		return phase.AgentNotAnswering
+	case agentv1alpha1.GameState_GAME_STATE_STARTING, agentv1alpha1.GameState_GAME_STATE_STOPPING:
+		return phase.AgentNotReady
+	case agentv1alpha1.GameState_GAME_STATE_UNSPECIFIED:
+	}
+	return phase.AgentSilent
+}
+
+func notAnsweringSince(said sessions.ServerState) time.Time {
+	if agentState(said) != phase.AgentNotAnswering {
+		return time.Time{}
+	}
+	return said.GameStateSince
+}
+
+// limits are the timers of the group, or the last ones seen of one that is
+// gone.
+func (r *Reconciler) limits(server *v1alpha1.Server, group *v1alpha1.ServerGroup) phase.Limits {
+	limits := phase.Limits{
+		Startup:   r.StartupDeadline,
+		Drain:     seconds(server.Status.DrainTimeoutSeconds),
+		Retention: seconds(ptr.Deref(server.Status.FailedRetentionSeconds, 0)),
+	}
+	if group == nil {
+		return limits
+	}
+	if group.Spec.StartupDeadlineSeconds > 0 {
+		limits.Startup = seconds(group.Spec.StartupDeadlineSeconds)
+	}
+	limits.Drain = seconds(group.Spec.Drain.TimeoutSeconds)
+	limits.Retention = seconds(ptr.Deref(group.Spec.FailedRetentionSeconds, 0))
+	return limits
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

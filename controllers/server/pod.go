@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spawnery/spawnery-operator/internal/phase"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+)
+
+const (
+	// finishedAfter is how long a game must have been Ready for its exit with
+	// code 0 to be the end of a round.
+	finishedAfter = 60 * time.Second
+	// crashLoops is how many restarts of a container that never got anywhere
+	// make a failure of a pod that the kubelet restarts.
+	crashLoops = 3
+	crashLoop  = "CrashLoopBackOff"
+	oomKilled  = "OOMKilled"
+)
+
+// podState says what became of a pod of ours, and in which words it ended.
+// Whether it ended is judged by its containers: its phase stays Running until
+// the agent has stopped too.
+func podState(pod *corev1.Pod, readySince time.Time) (phase.Pod, string) {
+	if evicted(pod) {
+		return phase.PodEvicted, ""
+	}
+	if pod.DeletionTimestamp != nil {
+		return phase.PodTerminating, ""
+	}
+	if state, detail, ended := prepareEnded(pod); ended {
+		return state, detail
+	}
+	if state, detail, ended := gameEnded(pod, readySince); ended {
+		return state, detail
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return phase.PodGameExited, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
+	}
+	game, ok := containerStatus(pod.Status.ContainerStatuses, podspec.ContainerServer)
+	switch {
+	case podReady(pod):
+		return phase.PodReady, ""
+	case ok && game.State.Running != nil:
+		return phase.PodRunning, ""
+	}
+	return phase.PodWaiting, waitingFor(pod)
+}
+
+func evicted(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed && slices.ContainsFunc(pod.Status.Conditions,
+		func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+		})
+}
+
+func podReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func containerStatus(statuses []corev1.ContainerStatus, name string) (corev1.ContainerStatus, bool) {
+	at := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	if at < 0 {
+		return corev1.ContainerStatus{}, false
+	}
+	return statuses[at], true
+}
+
+// prepareEnded tells a preparation that failed, with the file and key that its
+// termination message names.
+func prepareEnded(pod *corev1.Pod) (phase.Pod, string, bool) {
+	status, ok := containerStatus(pod.Status.InitContainerStatuses, podspec.ContainerPrepare)
+	if !ok {
+		return 0, "", false
+	}
+	ended := lastEnd(pod, status)
+	if ended == nil || ended.ExitCode == 0 {
+		return 0, "", false
+	}
+	return phase.PodPrepareFailed, firstOf(strings.TrimSpace(ended.Message), fmt.Sprintf("exit code %d", ended.ExitCode)), true
+}
+
+// gameEnded tells how a game that will not run again ended.
+func gameEnded(pod *corev1.Pod, readySince time.Time) (phase.Pod, string, bool) {
+	status, ok := containerStatus(pod.Status.ContainerStatuses, podspec.ContainerServer)
+	if !ok {
+		return 0, "", false
+	}
+	ended := lastEnd(pod, status)
+	switch {
+	case ended == nil:
+		return 0, "", false
+	case ended.Reason == oomKilled:
+		return phase.PodOutOfMemory, fmt.Sprintf("exit code %d", ended.ExitCode), true
+	case ended.ExitCode != 0:
+		return phase.PodGameExited, fmt.Sprintf("exit code %d", ended.ExitCode), true
+	case readySince.IsZero():
+		return phase.PodGameExited, "exit code 0 before it was ever ready: was the EULA accepted (spec.server.acceptEula)?", true
+	case ended.FinishedAt.Sub(readySince) < finishedAfter:
+		return phase.PodGameExited, fmt.Sprintf("exit code 0 less than %s after it was ready", finishedAfter), true
+	}
+	return phase.PodFinished, "", true
+}
+
+// lastEnd is how a container ended for good: it has terminated and nobody
+// restarts it, or it was restarted in vain too often.
+func lastEnd(pod *corev1.Pod, status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever {
+		return status.State.Terminated
+	}
+	waiting := status.State.Waiting
+	if waiting != nil && waiting.Reason == crashLoop && status.RestartCount >= crashLoops {
+		return status.LastTerminationState.Terminated
+	}
+	return nil
+}
+
+// waitingFor is the first thing a pod that does not run yet says it waits for.
+func waitingFor(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return condition.Message
+		}
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if waiting := status.State.Waiting; waiting != nil && waiting.Message != "" {
+			return status.Name + ": " + waiting.Message
+		}
+	}
+	return ""
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

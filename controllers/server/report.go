@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/conditions"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/phase"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
+	"github.com/spawnery/spawnery-operator/internal/ssa"
+)
+
+// report writes the Server's status whole, and returns when a count that was
+// held back is due.
+func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome) (time.Duration, error) {
+	was := p.server.Status
+	set := conditions.From(was.Conditions, p.server.Generation, p.seen.now)
+	reportAccepted(set, p, ended)
+	reportReady(set, p)
+	r.reportForwarding(set, p)
+	r.reportDrain(set, p)
+	status := statusOf(p)
+	status.Conditions = set.List()
+	if wait := r.pacer.Wait(p.server.UID, p.seen.now); wait > 0 && onlyCountsChanged(was, status) {
+		return wait, ended.Err
+	}
+	if err := ssa.Status(ctx, r.Client, fieldOwner, p.server, &was, &status); err != nil {
+		return 0, errors.Join(ended.Err, err)
+	}
+	if !equality.Semantic.DeepEqual(was, status) {
+		r.pacer.Written(p.server.UID, p.seen.now)
+	}
+	set.Tell(r.Events, p.server)
+	return 0, ended.Err
+}
+
+// statusOf is the status that follows from the observation and the decision.
+func statusOf(p *pass) v1alpha1.ServerStatus {
+	was, d := p.server.Status, p.decision
+	registered := d.Next == v1alpha1.ServerReady
+	status := v1alpha1.ServerStatus{
+		Phase:                  d.Next,
+		PodName:                p.podName,
+		PodUID:                 string(p.podUID),
+		Address:                addressOf(p),
+		Registered:             &registered,
+		WasRegistered:          new(registered || ptr.Deref(was.WasRegistered, false)),
+		ReadinessLosses:        new(int32(d.Losses)),
+		StartedAt:              stamp(d.Clocks.StartedAt),
+		ReadySince:             stamp(d.Clocks.ReadySince),
+		RetiringSince:          stamp(d.Clocks.RetiringSince),
+		DrainStartedAt:         stamp(d.Clocks.DrainStartedAt),
+		FailedAt:               stamp(d.Clocks.FailedAt),
+		EmptySince:             stamp(p.seen.presence.EmptySince(sighting.Instant(was.EmptySince), p.seen.now)),
+		ServedAt:               servedAt(p),
+		StorageResizeError:     p.resizeError,
+		DrainTimeoutSeconds:    was.DrainTimeoutSeconds,
+		FailedRetentionSeconds: was.FailedRetentionSeconds,
+	}
+	if p.resizePending {
+		status.StorageResizePending = new(true)
+	}
+	if group := p.seen.group; group != nil {
+		status.DrainTimeoutSeconds = group.Spec.Drain.TimeoutSeconds
+		status.FailedRetentionSeconds = group.Spec.FailedRetentionSeconds
+	}
+	copyCounts(&status, &was, p.seen)
+	return status
+}
+
+// copyCounts fills what the agent said last. What this manager has not heard
+// yet stays as its predecessor wrote it; what is stale is unknown.
+func copyCounts(status, was *v1alpha1.ServerStatus, seen observation) {
+	switch seen.said.Freshness {
+	case sessions.Unknown:
+		status.Players, status.Slots = was.Players, was.Slots
+		status.PlayableSlots, status.JoinsOpen = was.PlayableSlots, was.JoinsOpen
+		return
+	case sessions.Fresh:
+		status.Players = new(int32(seen.presence.Counts.Players()))
+	case sessions.Stale:
+	}
+	said := seen.said.Report
+	if slots := said.GetSlots(); slots > 0 {
+		status.Slots = &slots
+	}
+	if said.PlayableSlots != nil && said.GetPlayableSlots() > 0 {
+		status.PlayableSlots = new(said.GetPlayableSlots())
+	}
+	status.JoinsOpen = new(said.GetJoinsOpen())
+}
+
+// onlyCountsChanged is true when the difference can wait: numbers of players
+// that cross nothing a decision looks at.
+func onlyCountsChanged(was, now v1alpha1.ServerStatus) bool {
+	if occupancyOf(was) != occupancyOf(now) {
+		return false
+	}
+	was.Players = now.Players
+	return equality.Semantic.DeepEqual(was, now)
+}
+
+// occupancy sorts a number of players by what decisions tell apart.
+type occupancy int
+
+const (
+	unknown occupancy = iota
+	empty
+	partly
+	full
+)
+
+func occupancyOf(status v1alpha1.ServerStatus) occupancy {
+	if status.Players == nil {
+		return unknown
+	}
+	seats := fleet.NewSeats(fleet.Figures{
+		Plugin: int(ptr.Deref(status.PlayableSlots, 0)), Slots: int(ptr.Deref(status.Slots, 0)),
+	})
+	switch players := int(*status.Players); {
+	case players == 0:
+		return empty
+	case seats.Free(players) == 0:
+		return full
+	}
+	return partly
+}
+
+func addressOf(p *pass) string {
+	if p.seen.pod == nil || p.seen.pod.Status.PodIP == "" {
+		return p.server.Status.Address
+	}
+	return net.JoinHostPort(p.seen.pod.Status.PodIP, strconv.Itoa(int(podspec.GamePort(p.seen.pod))))
+}
+
+func servedAt(p *pass) *metav1.Time {
+	if p.server.Status.ServedAt != nil {
+		return p.server.Status.ServedAt
+	}
+	if p.seen.presence.Counts.Players() > 0 {
+		return stamp(p.seen.now)
+	}
+	return nil
+}
+
+func reportAccepted(set *conditions.Set, p *pass, ended outcome.Outcome) {
+	switch {
+	case ended.Explained():
+		set.False(v1alpha1.ConditionAccepted, ended.Reason, ended.Message)
+	case p.seen.accepted() && ended.Err == nil:
+		set.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "its group and its Network stand")
+	default:
+		set.Keep(v1alpha1.ConditionAccepted)
+	}
+}
+
+// reportReady says why the server is in its phase, with what its pod or agent
+// waits for.
+func reportReady(set *conditions.Set, p *pass) {
+	reason, message := p.decision.Reason, p.decision.Note
+	if detail := waitDetail(p); detail != "" {
+		message = strings.TrimSuffix(message, ".") + ": " + detail
+	}
+	if reason == "" {
+		if was, ok := set.Previous(v1alpha1.ConditionReady); ok {
+			reason = was.Reason
+		} else {
+			reason = v1alpha1.ReasonGameNotReady
+		}
+	}
+	if p.decision.Next == v1alpha1.ServerReady {
+		set.True(v1alpha1.ConditionReady, reason, message)
+		return
+	}
+	set.False(v1alpha1.ConditionReady, reason, message)
+}
+
+func waitDetail(p *pass) string {
+	switch p.decision.Next {
+	case v1alpha1.ServerPending, v1alpha1.ServerStarting:
+		return firstOf(p.seen.said.Report.GetDetail(), pendingDetail(p.seen))
+	case v1alpha1.ServerReady, v1alpha1.ServerRetiring, v1alpha1.ServerDraining, v1alpha1.ServerTerminating, v1alpha1.ServerFailed:
+	}
+	return ""
+}
+
+func pendingDetail(seen observation) string {
+	if seen.podState == phase.PodWaiting {
+		return seen.podDetail
+	}
+	return ""
+}
+
+// reportForwarding says whether proxies are the only way in. Both the agent's
+// probe and a proxy that was let in without being asked count.
+func (r *Reconciler) reportForwarding(set *conditions.Set, p *pass) {
+	state := p.seen.said.Report.GetForwarding()
+	if problem := r.Sessions.ForwardingProblem(client.ObjectKeyFromObject(p.server)); problem != agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED {
+		state = problem
+	}
+	switch state {
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE:
+		set.True(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonForwarding, "the game takes players from proxies with the Network's secret only")
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_ACTIVE:
+		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonNotForwarding, firstOf(p.seen.said.Report.GetDetail(),
+			"the game lets players in without asking for forwarding: set proxies.velocity in config/paper-global.yml, or flavor in spec.server"))
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_ONLINE_MODE:
+		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonOnlineModeBackend, firstOf(p.seen.said.Report.GetDetail(),
+			"the game authenticates players itself: online-mode in server.properties must be false"))
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_WANTED, agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED:
+	}
+}
+
+// reportDrain says how moving the players off goes.
+func (r *Reconciler) reportDrain(set *conditions.Set, p *pass) {
+	if !p.decision.Effects.Has(phase.MovePlayers) {
+		return
+	}
+	move, spoken := r.Sessions.Moving(client.ObjectKeyFromObject(p.server))
+	switch {
+	case spoken && move.WithoutSeat > 0:
+		set.False(v1alpha1.ConditionDrainProgressing, v1alpha1.ReasonNoFallbackSeat, fmt.Sprintf(
+			"%d of %d players wait for a free seat in the fallback groups; raise their maxReplicas, or drain.timeoutSeconds",
+			move.WithoutSeat, move.Remaining))
+	case spoken:
+		set.True(v1alpha1.ConditionDrainProgressing, v1alpha1.ReasonPlayersMoving,
+			fmt.Sprintf("%d players are still to be moved", move.Remaining))
+	default:
+		set.True(v1alpha1.ConditionDrainProgressing, v1alpha1.ReasonPlayersMoving, "the proxies are asked to move its players")
+	}
+}
+
+// stamp writes an instant as the API keeps it, in whole seconds; zero is none.
+func stamp(instant time.Time) *metav1.Time {
+	if instant.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(instant).Rfc3339Copy())
+}
