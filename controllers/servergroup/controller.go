@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package servergroup keeps a ServerGroup at its size: an ephemeral one by the
+// free seats it can offer, a persistent one by its ordinals.
+package servergroup
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/pace"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
+)
+
+const (
+	// fieldOwner is the name this controller's writes carry.
+	fieldOwner = client.FieldOwner("spawnery-servergroup")
+	// tick is the pace at which an ephemeral group is sized; only on it does
+	// the group shrink for lack of demand.
+	tick = 5 * time.Second
+)
+
+// Sessions is what this controller needs of the channel.
+type Sessions interface {
+	sighting.Channel
+	waiting
+}
+
+// waiting is what proxies say about players without a place.
+type waiting interface {
+	// Waiting counts them by the group they wait for.
+	Waiting(namespace string) map[string]int
+}
+
+// Reconciler reconciles ServerGroups.
+type Reconciler struct {
+	Client client.Client
+	// Live reads past the cache: for names that a cache may not show.
+	Live     client.Reader
+	Sessions Sessions
+	Events   recorder.EventRecorder
+	Clock    clock.PassiveClock
+	// LeaderSince is when this process began to lead.
+	LeaderSince func() time.Time
+	// Random draws names.
+	Random podspec.IntN
+
+	writes expect.Writes
+	pacer  pace.Pacer
+	ticks  ticks
+}
+
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups,verbs=get;list;watch
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups/status,verbs=get;patch
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=networks;scaleboosts,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// Reconcile brings one ServerGroup up to date: it observes, decides, acts and
+// reports, and reports also when acting failed.
+func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup) (ctrl.Result, error) {
+	key := client.ObjectKeyFromObject(group)
+	if group.DeletionTimestamp != nil {
+		r.writes.Forget(key)
+		r.ticks.forget(key)
+		return ctrl.Result{}, nil
+	}
+	seen, err := r.observe(ctx, group)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	decided := r.decide(group, seen)
+	done := r.act(ctx, group, seen, decided)
+	due, err := r.report(ctx, group, seen, decided, done)
+	return done.Result(outcome.Soonest(due, r.recheck(group, seen, decided))), err
+}
+
+// recheck is when the group is looked at again without news: at the plan's own
+// instant, and an ephemeral group at its tick.
+func (r *Reconciler) recheck(group *v1alpha1.ServerGroup, seen observation, decided plan) time.Duration {
+	wait := outcome.Until(decided.recheck, seen.now)
+	if !group.IsEphemeral() {
+		return wait
+	}
+	return outcome.Soonest(wait, r.ticks.next(client.ObjectKeyFromObject(group), seen.now))
+}
+
+// ticks remembers each group's last tick, so that news in between size a group
+// up at once and never down.
+type ticks struct {
+	mu   sync.Mutex
+	last map[types.NamespacedName]time.Time
+}
+
+// take says whether a tick is due, and if so takes it.
+func (t *ticks) take(group types.NamespacedName, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil {
+		t.last = map[types.NamespacedName]time.Time{}
+	}
+	if last, ok := t.last[group]; ok && now.Sub(last) < tick {
+		return false
+	}
+	t.last[group] = now
+	return true
+}
+
+// next is the time until the next tick.
+func (t *ticks) next(group types.NamespacedName, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(time.Millisecond, tick-now.Sub(t.last[group]))
+}
+
+func (t *ticks) forget(group types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.last, group)
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servergroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/boosts"
+	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/index"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
+)
+
+// observation is everything a pass over one ServerGroup looks at.
+type observation struct {
+	now time.Time
+	// network is nil unless it exists and is accepted.
+	network *v1alpha1.Network
+	// found is true when a Network of the name exists.
+	found   bool
+	podHash string
+	// objects and servers are the same Servers in the same order.
+	objects []v1alpha1.Server
+	servers []fleet.Server
+	pending expect.Pending
+	boosts  boosts.Effect
+	waiting int
+	// ticking is true when this pass is a tick.
+	ticking bool
+}
+
+func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (observation, error) {
+	key := client.ObjectKeyFromObject(group)
+	seen := observation{now: r.Clock.Now()}
+	seen.ticking = r.ticks.take(key, seen.now)
+	seen.waiting = r.Sessions.Waiting(group.Namespace)[group.Name]
+	if err := r.observeNetwork(ctx, group, &seen); err != nil {
+		return seen, err
+	}
+	if err := r.observeServers(ctx, group, &seen); err != nil {
+		return seen, err
+	}
+	named, err := index.BoostsOf(ctx, r.Client, group.Namespace, group.Name)
+	if err != nil {
+		return seen, err
+	}
+	seen.boosts = boosts.At(seen.now, boostsOf(named))
+	return seen, nil
+}
+
+func (r *Reconciler) observeNetwork(ctx context.Context, group *v1alpha1.ServerGroup, seen *observation) error {
+	var network v1alpha1.Network
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: group.Namespace, Name: group.Spec.NetworkRef.Name}, &network)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read network %s: %w", group.Spec.NetworkRef.Name, err)
+	}
+	seen.found = err == nil
+	if seen.found && apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionAccepted) {
+		seen.network = &network
+		seen.podHash = podspec.Digest(podspec.ResolveServer(&network, group))
+	}
+	return nil
+}
+
+func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerGroup, seen *observation) error {
+	servers, err := index.ServersOf(ctx, r.Client, group.Namespace, group.Name)
+	if err != nil {
+		return err
+	}
+	var shown []expect.Seen
+	for i := range servers {
+		if !children.OwnedBy(&servers[i], group.UID) {
+			continue
+		}
+		seen.objects = append(seen.objects, servers[i])
+		shown = append(shown, expect.Seen{
+			Name: servers[i].Name, UID: servers[i].UID, Deleting: servers[i].DeletionTimestamp != nil,
+		})
+	}
+	seen.pending = r.writes.Settle(client.ObjectKeyFromObject(group), shown, seen.now)
+	pods, proxies, err := r.podsOf(ctx, group)
+	if err != nil {
+		return err
+	}
+	says := sighting.Group{
+		PodHash: seen.podHash, PlayableSlots: group.Spec.PlayableSlots, MaxPlayers: group.Spec.MaxPlayers,
+	}
+	for i := range seen.objects {
+		object := &seen.objects[i]
+		presence := sighting.PresenceOf(object, r.Sessions, proxies)
+		one := sighting.ServerOf(object, says, podView(object, pods), presence)
+		if seen.podHash == "" {
+			one.Spec = fleet.SpecCurrent
+		}
+		if _, sent := seen.pending.Deletes[object.UID]; sent {
+			one.Deletion = fleet.DeletionAsked
+		}
+		seen.servers = append(seen.servers, one)
+	}
+	return nil
+}
+
+// podsOf returns the UIDs of the group's server pods, and those of every proxy
+// pod of its Network.
+func (r *Reconciler) podsOf(ctx context.Context, group *v1alpha1.ServerGroup) (map[types.UID]bool, []types.UID, error) {
+	var servers, proxies corev1.PodList
+	err := r.Client.List(ctx, &servers, client.InNamespace(group.Namespace),
+		client.MatchingLabels(podspec.GroupPods(podspec.RoleServer, group.Name)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the servers' pods: %w", err)
+	}
+	err = r.Client.List(ctx, &proxies, client.InNamespace(group.Namespace), client.MatchingLabels{
+		podspec.LabelNetwork: group.Spec.NetworkRef.Name,
+		podspec.LabelRole:    string(podspec.RoleProxy),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list proxy pods: %w", err)
+	}
+	ours := map[types.UID]bool{}
+	for i := range servers.Items {
+		ours[servers.Items[i].UID] = true
+	}
+	uids := make([]types.UID, 0, len(proxies.Items))
+	for i := range proxies.Items {
+		uids = append(uids, proxies.Items[i].UID)
+	}
+	return ours, uids, nil
+}
+
+// podView says whether the cache shows the pod that a Server's status names.
+func podView(server *v1alpha1.Server, pods map[types.UID]bool) fleet.PodView {
+	switch uid := types.UID(server.Status.PodUID); {
+	case uid == "":
+		return fleet.PodNone
+	case pods[uid]:
+		return fleet.PodSeen
+	}
+	return fleet.PodUnseen
+}
+
+func boostsOf(objects []v1alpha1.ScaleBoost) []boosts.Boost {
+	all := make([]boosts.Boost, 0, len(objects))
+	for i := range objects {
+		if objects[i].DeletionTimestamp != nil {
+			continue
+		}
+		all = append(all, boosts.Boost{
+			Replicas:  int(objects[i].Spec.Replicas),
+			ExpiresAt: sighting.Instant(objects[i].Spec.ExpiresAt),
+		})
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servergroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/backoff"
+	"github.com/spawnery/spawnery-operator/internal/conditions"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/ssa"
+)
+
+// report writes the group's status whole, and returns when a count that was
+// held back is due.
+func (r *Reconciler) report(
+	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided plan, ended outcome.Outcome,
+) (time.Duration, error) {
+	was := group.Status
+	set := conditions.From(was.Conditions, group.Generation, seen.now)
+	reportAccepted(set, group, seen, ended)
+	reportSize(set, seen, decided)
+	reportFailures(set, decided.failures)
+	if group.IsEphemeral() {
+		reportLimit(set, decided)
+	} else {
+		reportResize(set, seen)
+	}
+	status := statusOf(group, seen, decided)
+	status.Conditions = set.List()
+	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyCountsChanged(was, status) {
+		return wait, ended.Err
+	}
+	if err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status); err != nil {
+		return 0, errors.Join(ended.Err, err)
+	}
+	if !equality.Semantic.DeepEqual(was, status) {
+		r.pacer.Written(group.UID, seen.now)
+	}
+	set.Tell(r.Events, group)
+	return 0, ended.Err
+}
+
+func statusOf(group *v1alpha1.ServerGroup, seen observation, decided plan) v1alpha1.ServerGroupStatus {
+	was := group.Status
+	count := countServers(seen)
+	status := v1alpha1.ServerGroupStatus{
+		ObservedGeneration:  new(group.Generation),
+		Phase:               phaseOf(count.ready, decided),
+		Replicas:            new(int32(len(seen.servers))),
+		ReadyReplicas:       new(int32(count.ready)),
+		UpdatedReplicas:     new(int32(count.updated)),
+		OnlinePlayers:       new(int32(count.players)),
+		FreeSlots:           new(int32(count.free)),
+		BoostedReplicas:     new(int32(seen.boosts.Added)),
+		ConsecutiveFailures: new(int32(decided.failures.Streak.Failures)),
+		LastFailureAt:       stamp(decided.failures.Streak.LastFailureAt),
+		FirstRegisteredAt:   was.FirstRegisteredAt,
+		LastDecision:        decided.note,
+	}
+	if status.FirstRegisteredAt == nil && count.everRegistered {
+		status.FirstRegisteredAt = stamp(seen.now)
+	}
+	return status
+}
+
+// totals sums up a group's servers.
+type totals struct {
+	ready, updated, players, free int
+	everRegistered                bool
+}
+
+func countServers(seen observation) totals {
+	var t totals
+	for i := range seen.servers {
+		server := &seen.servers[i]
+		if server.Phase == v1alpha1.ServerReady {
+			t.ready++
+		}
+		if server.Spec == fleet.SpecCurrent {
+			t.updated++
+		}
+		t.players += server.Counts.Players()
+		t.free += server.FreeSeats()
+		t.everRegistered = t.everRegistered || server.Registration.Ever()
+	}
+	return t
+}
+
+// phaseOf sums up: the floor a group cannot reach because of its ceiling does
+// not keep it Pending.
+func phaseOf(ready int, decided plan) v1alpha1.GroupPhase {
+	switch {
+	case decided.failures.State == backoff.GaveUp:
+		return v1alpha1.GroupDegraded
+	case ready >= decided.floor:
+		return v1alpha1.GroupReady
+	}
+	return v1alpha1.GroupPending
+}
+
+// onlyCountsChanged is true when nothing but numbers that move with every
+// player differs, and none of them crosses zero.
+func onlyCountsChanged(was, now v1alpha1.ServerGroupStatus) bool {
+	if zero(was.FreeSlots) != zero(now.FreeSlots) || zero(was.OnlinePlayers) != zero(now.OnlinePlayers) {
+		return false
+	}
+	was.OnlinePlayers, was.FreeSlots, was.LastDecision = now.OnlinePlayers, now.FreeSlots, now.LastDecision
+	return equality.Semantic.DeepEqual(was, now)
+}
+
+func zero(n *int32) bool { return ptr.Deref(n, 0) == 0 }
+
+func reportAccepted(set *conditions.Set, group *v1alpha1.ServerGroup, seen observation, ended outcome.Outcome) {
+	name := group.Spec.NetworkRef.Name
+	switch {
+	case !seen.found:
+		set.False(v1alpha1.ConditionAccepted, v1alpha1.ReasonNetworkNotFound,
+			fmt.Sprintf("no Network %s in namespace %s; create it. What runs is kept", name, group.Namespace))
+	case seen.network == nil:
+		set.False(v1alpha1.ConditionAccepted, v1alpha1.ReasonNetworkNotAccepted,
+			fmt.Sprintf("Network %s is not accepted; its own condition Accepted says why. What runs is kept", name))
+	case ended.Explained():
+		set.False(v1alpha1.ConditionAccepted, ended.Reason, ended.Message)
+	case ended.Err == nil:
+		set.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "its Network stands")
+	default:
+		set.Keep(v1alpha1.ConditionAccepted)
+	}
+}
+
+func reportSize(set *conditions.Set, seen observation, decided plan) {
+	count := countServers(seen)
+	message := fmt.Sprintf("%d servers are ready, the floor is %d", count.ready, decided.floor)
+	if count.ready >= decided.floor {
+		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
+	} else {
+		set.False(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasUnready, message)
+	}
+	starting := len(decided.create) + len(seen.pending.Creates)
+	for i := range seen.servers {
+		if seen.servers[i].FirstStart() {
+			starting++
+		}
+	}
+	if starting > 0 {
+		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonScalingUp,
+			fmt.Sprintf("%d servers are starting beside %d ready ones", starting, count.ready))
+		return
+	}
+	set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, fmt.Sprintf("%d servers, none starting", len(seen.servers)))
+}
+
+func reportFailures(set *conditions.Set, failures backoff.Decision) {
+	switch failures.State {
+	case backoff.BackingOff:
+		set.True(v1alpha1.ConditionBackingOff, v1alpha1.ReasonCrashLoopBackoff, failures.Note)
+	case backoff.GaveUp:
+		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonGaveUp, failures.Note)
+	case backoff.Calm, backoff.Retrying:
+		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonNoRecentFailures, failures.Note)
+	}
+	if failures.State == backoff.GaveUp {
+		set.True(v1alpha1.ConditionDegraded, v1alpha1.ReasonCrashLoopBackoff, fmt.Sprintf(
+			"%d attempts in a row failed, the last at %s; look at the failed Server, then edit this group to start over",
+			failures.Streak.Failures, failures.Streak.LastFailureAt.UTC().Format(time.RFC3339)))
+		return
+	}
+	set.False(v1alpha1.ConditionDegraded, v1alpha1.ReasonNoRecentFailures, failures.Note)
+}
+
+// reportResize tells of claims that could not grow; nothing is said while none
+// was asked to.
+func reportResize(set *conditions.Set, seen observation) {
+	for i := range seen.objects {
+		if refused := seen.objects[i].Status.StorageResizeError; refused != "" {
+			set.False(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResizeRefused,
+				fmt.Sprintf("the claim of %s keeps its size: %s", seen.objects[i].Name, refused))
+			return
+		}
+	}
+	set.True(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResized, "every claim asks for spec.storage.size, or more")
+}
+
+// stamp writes an instant as the API keeps it, in whole seconds; zero is none.
+func stamp(instant time.Time) *metav1.Time {
+	if instant.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(instant).Rfc3339Copy())
+}
