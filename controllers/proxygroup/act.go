@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxygroup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/refusal"
+	"github.com/spawnery/spawnery-operator/internal/ssa"
+)
+
+const (
+	// refusedRecheck is when a refused write is tried again.
+	refusedRecheck = 30 * time.Second
+	// preparedRecheck is when a namespace that is being prepared is looked at.
+	preparedRecheck = time.Second
+	// nameDraws is how often a taken name is drawn again before it is an error.
+	nameDraws = 5
+)
+
+// act carries the plan out. What is refused stops the creates, never the
+// withdrawals, removals and settings.
+func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan) outcome.Outcome {
+	if seen.network == nil {
+		return outcome.Block("", "")
+	}
+	r.tell(group, seen, decided)
+	errs := []error{
+		r.ensureService(ctx, group, seen),
+		r.mark(ctx, seen, decided.withdraw, new(seen.now.UTC().Format(time.RFC3339))),
+		r.mark(ctx, seen, decided.reinstate, nil),
+		r.markOccupancy(ctx, seen),
+		r.remove(ctx, group, seen, decided.remove),
+	}
+	for range decided.create {
+		if err := r.create(ctx, group, seen); err != nil {
+			return refused(errors.Join(append(errs, err)...))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return outcome.Retry(err)
+	}
+	return outcome.Continue()
+}
+
+// refused tells a write that somebody must allow from one that may be repeated.
+func refused(err error) outcome.Outcome {
+	reason, message := refusal.Of(err)
+	switch reason {
+	case "":
+		return outcome.Retry(err)
+	case v1alpha1.ReasonNamespaceNotPrepared:
+		return outcome.Wait(preparedRecheck, "", "")
+	}
+	return outcome.Wait(refusedRecheck, v1alpha1.ReasonPodRefused, message)
+}
+
+// tell states every proxy's configuration, also that it is withdrawn.
+func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided plan) {
+	leaving := map[string]bool{}
+	for _, pod := range seen.pods {
+		leaving[pod.Name] = pod.Annotations[podspec.AnnotationWithdrawnAt] != ""
+	}
+	for _, one := range decided.withdraw {
+		leaving[one.name] = true
+	}
+	for _, one := range decided.reinstate {
+		leaving[one.name] = false
+	}
+	for _, pod := range seen.pods {
+		settings := settingsOf(group, seen.network)
+		settings.Withdrawn = leaving[pod.Name]
+		r.Sessions.SetProxySettings(pod.UID, settings)
+	}
+}
+
+func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1alpha1.ProxySettings {
+	settings := &agentv1alpha1.ProxySettings{
+		Network:        network.Name,
+		OnlineMode:     ptr.Deref(network.Status.OnlineMode, true),
+		FallbackGroups: group.Spec.Routing.FallbackGroups,
+		Strategy:       agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+		HoldSeconds:    ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
+		Motd:           group.Spec.Config.MOTD,
+		PlayerLimit:    group.Spec.Config.PlayerLimit,
+	}
+	if settings.Motd == "" {
+		settings.Motd = network.Name
+	}
+	for _, grant := range network.Spec.Permissions {
+		settings.Permissions = append(settings.Permissions, &agentv1alpha1.PermissionGroup{
+			Name:              grant.Name,
+			TrustOfflineNames: ptr.Deref(grant.TrustOfflineNames, false),
+			Players:           grant.Players,
+			Permissions:       grant.Permissions,
+			Inherits:          grant.Inherits,
+		})
+	}
+	return settings
+}
+
+func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {
+	wanted := podspec.BuildService(group)
+	if seen.service != nil {
+		if equality.Semantic.DeepDerivative(wanted.Spec, seen.service.Spec) {
+			return nil
+		}
+		return ssa.Child(ctx, r.Client, fieldOwner, seen.service, wanted)
+	}
+	verdict, err := children.Create(ctx, r.Client, r.Live, wanted)
+	if err == nil && verdict == children.NotOurs {
+		return fmt.Errorf("service %s exists and does not belong to this group; delete it", wanted.Name)
+	}
+	return err
+}
+
+// create makes one proxy under a name that nobody has.
+func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {
+	key := client.ObjectKeyFromObject(group)
+	inputs := podspec.ResolveProxy(seen.network, group)
+	for range nameDraws {
+		pod := podspec.BuildProxyPod(inputs, podspec.ProxyRuntime{
+			Group:         group,
+			Name:          podspec.ProxyPodName(group.Name, r.Random),
+			OperatorImage: r.Image,
+			SessionServer: r.SessionServer,
+		})
+		r.writes.Created(key, pod.Name, seen.now)
+		err := r.Client.Create(ctx, pod, fieldOwner)
+		if err == nil {
+			return nil
+		}
+		if certain(err) {
+			r.writes.Refused(key, pod.Name)
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create pod %s: %w", pod.Name, err)
+		}
+	}
+	return fmt.Errorf("no free name for a proxy after %d draws", nameDraws)
+}
+
+// certain tells an answer of the API server from a call whose end nobody knows.
+func certain(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
+}
+
+// mark notes on pods since when they are withdrawn; nil takes it back.
+func (r *Reconciler) mark(ctx context.Context, seen observation, intents []intent, at *string) error {
+	var errs []error
+	for _, one := range intents {
+		pod := seen.pod(one.name)
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": pod.UID, "annotations": map[string]*string{podspec.AnnotationWithdrawnAt: at},
+		}})
+		if err != nil {
+			return fmt.Errorf("render the annotation of pod %s: %w", one.name, err)
+		}
+		err = r.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner)
+		if client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("annotate pod %s: %w", one.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes proxies. The grace period lets a proxy that still has players
+// drain by itself.
+func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, intents []intent) error {
+	var errs []error
+	for _, one := range intents {
+		pod := seen.pod(one.name)
+		r.writes.Deleted(client.ObjectKeyFromObject(group), pod.UID, seen.now)
+		errs = append(errs, children.Delete(ctx, r.Client, pod, client.GracePeriodSeconds(podspec.ProxyGraceSeconds(group))))
+	}
+	return errors.Join(errs...)
+}
+
+// pod returns the proxy pod of a name that a plan took from this observation.
+func (o observation) pod(name string) *corev1.Pod {
+	for _, pod := range o.pods {
+		if pod.Name == name {
+			return pod.Pod
+		}
+	}
+	return &corev1.Pod{}
+}
+
+// markOccupancy tells node autoscalers which proxies have players. A withdrawn
+// one is on its way out, and never holds up a node.
+func (r *Reconciler) markOccupancy(ctx context.Context, seen observation) error {
+	var errs []error
+	for _, pod := range seen.pods {
+		one := seen.proxyOf(pod)
+		occupancy := podspec.Vacant
+		if one.standing == serving && one.players != 0 {
+			occupancy = podspec.Occupied
+		}
+		marked := pod.DeepCopy()
+		if one.standing == going || !podspec.SetOccupancy(marked, occupancy) {
+			continue
+		}
+		if err := r.Client.Patch(ctx, marked, client.MergeFrom(pod.Pod), fieldOwner); client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("mark pod %s: %w", pod.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxygroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+)
+
+// unheard is the number of players on a proxy that says nothing: unknown.
+const unheard = -1
+
+// observation is everything a pass over one ProxyGroup looks at.
+type observation struct {
+	now time.Time
+	// network is nil unless it exists and is accepted.
+	network *v1alpha1.Network
+	// found is true when a Network of the name exists.
+	found bool
+	pods  []seenPod
+	// service is nil while there is none.
+	service *corev1.Service
+	pending expect.Pending
+}
+
+// seenPod is one proxy pod, and what the proxy in it said last.
+type seenPod struct {
+	*corev1.Pod
+	said sessions.ProxyState
+}
+
+func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (observation, error) {
+	seen := observation{now: r.Clock.Now()}
+	var network v1alpha1.Network
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: group.Namespace, Name: group.Spec.NetworkRef.Name}, &network)
+	if client.IgnoreNotFound(err) != nil {
+		return seen, fmt.Errorf("read network %s: %w", group.Spec.NetworkRef.Name, err)
+	}
+	seen.found = err == nil
+	if seen.found && apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionAccepted) {
+		seen.network = &network
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(group.Namespace),
+		client.MatchingLabels(podspec.GroupPods(podspec.RoleProxy, group.Name))); err != nil {
+		return seen, fmt.Errorf("list the proxies: %w", err)
+	}
+	var shown []expect.Seen
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !children.OwnedBy(pod, group.UID) {
+			continue
+		}
+		seen.pods = append(seen.pods, seenPod{pod, r.Sessions.Proxy(pod.UID)})
+		shown = append(shown, expect.Seen{Name: pod.Name, UID: pod.UID, Deleting: pod.DeletionTimestamp != nil})
+	}
+	seen.pending = r.writes.Settle(client.ObjectKeyFromObject(group), shown, seen.now)
+	return seen, r.observeService(ctx, group, &seen)
+}
+
+func (r *Reconciler) observeService(ctx context.Context, group *v1alpha1.ProxyGroup, seen *observation) error {
+	var service corev1.Service
+	key := client.ObjectKey{Namespace: group.Namespace, Name: podspec.ProxyServiceName(group.Name)}
+	err := r.Client.Get(ctx, key, &service)
+	switch {
+	case err == nil && children.OwnedBy(&service, group.UID):
+		seen.service = &service
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("read service %s: %w", key.Name, err)
+	}
+	return nil
+}
+
+// world is the observation in the words of decide.
+func (o observation) world(group *v1alpha1.ProxyGroup) world {
+	w := world{
+		now:      o.now,
+		replicas: int(group.Spec.Replicas),
+		ordered:  len(o.pending.Creates),
+		drain:    time.Duration(podspec.ProxyDrainSeconds(group)) * time.Second,
+	}
+	for _, pod := range o.pods {
+		w.proxies = append(w.proxies, o.proxyOf(pod))
+	}
+	return w
+}
+
+func (o observation) proxyOf(pod seenPod) proxy {
+	one := proxy{name: pod.Name, players: playersOn(pod), createdAt: pod.CreationTimestamp.Time}
+	_, deleted := o.pending.Deletes[pod.UID]
+	since, err := time.Parse(time.RFC3339, pod.Annotations[podspec.AnnotationWithdrawnAt])
+	switch {
+	case deleted || pod.DeletionTimestamp != nil:
+		one.standing = going
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		one.standing = ended
+	case err == nil:
+		one.standing, one.withdrawnAt = withdrawn, since
+	}
+	return one
+}
+
+// playersOn is how many players a proxy has. One that was never Ready and
+// never connected has let nobody in.
+func playersOn(pod seenPod) int {
+	if pod.said.Freshness == sessions.Fresh {
+		return pod.said.Players
+	}
+	if pod.said.Freshness == sessions.Unknown && !started(pod.Pod) {
+		return 0
+	}
+	return unheard
+}
+
+// started is true once the kubelet has started the proxy in a pod.
+func started(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Running != nil || status.LastTerminationState.Terminated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
+		}
+	}
+	return false
+}

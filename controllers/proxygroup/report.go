@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxygroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/conditions"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/ssa"
+)
+
+// report writes the group's status whole, and returns when a count that was
+// held back is due.
+func (r *Reconciler) report(
+	ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan, ended outcome.Outcome,
+) (time.Duration, error) {
+	was := group.Status
+	set := conditions.From(was.Conditions, group.Generation, seen.now)
+	ready := readyPods(seen)
+	reportAccepted(set, group, seen, ended)
+	reportProgress(set, group, len(ready), decided)
+	address, err := r.address(ctx, group, ready)
+	status := v1alpha1.ProxyGroupStatus{
+		Conditions:       set.List(),
+		Phase:            v1alpha1.GroupPending,
+		ReadyReplicas:    new(int32(len(ready))),
+		Address:          address,
+		ConnectedPlayers: new(connected(seen)),
+	}
+	if len(ready) >= int(group.Spec.Replicas) {
+		status.Phase = v1alpha1.GroupReady
+	}
+	failed := errors.Join(ended.Err, err)
+	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyPlayersChanged(was, status) {
+		return wait, failed
+	}
+	if err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status); err != nil {
+		return 0, errors.Join(failed, err)
+	}
+	if !equality.Semantic.DeepEqual(was, status) {
+		r.pacer.Written(group.UID, seen.now)
+	}
+	set.Tell(r.Events, group)
+	return 0, failed
+}
+
+func onlyPlayersChanged(was, now v1alpha1.ProxyGroupStatus) bool {
+	was.ConnectedPlayers = now.ConnectedPlayers
+	return equality.Semantic.DeepEqual(was, now)
+}
+
+func reportAccepted(set *conditions.Set, group *v1alpha1.ProxyGroup, seen observation, ended outcome.Outcome) {
+	name := group.Spec.NetworkRef.Name
+	switch {
+	case !seen.found:
+		set.False(v1alpha1.ConditionAccepted, v1alpha1.ReasonNetworkNotFound,
+			fmt.Sprintf("no Network %s in namespace %s; create it", name, group.Namespace))
+	case seen.network == nil:
+		set.False(v1alpha1.ConditionAccepted, v1alpha1.ReasonNetworkNotAccepted,
+			fmt.Sprintf("Network %s is not accepted; its own condition Accepted says why", name))
+	case ended.Explained():
+		set.False(v1alpha1.ConditionAccepted, ended.Reason, ended.Message)
+	case ended.Err == nil:
+		set.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "its Network stands")
+	default:
+		set.Keep(v1alpha1.ConditionAccepted)
+	}
+}
+
+func reportProgress(set *conditions.Set, group *v1alpha1.ProxyGroup, ready int, decided plan) {
+	wanted := int(group.Spec.Replicas)
+	message := fmt.Sprintf("%d of %d proxies are ready", ready, wanted)
+	if ready >= wanted {
+		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
+	} else {
+		set.False(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasUnready, message)
+	}
+	if ready < wanted || decided.create > 0 {
+		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonScalingUp, message)
+	} else {
+		set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, message)
+	}
+}
+
+// readyPods are the proxies that take new players.
+func readyPods(seen observation) []*corev1.Pod {
+	var ready []*corev1.Pod
+	for _, pod := range seen.pods {
+		if isReady(pod.Pod) {
+			ready = append(ready, pod.Pod)
+		}
+	}
+	return ready
+}
+
+func connected(seen observation) int32 {
+	var players int32
+	for _, pod := range seen.pods {
+		players += int32(pod.said.Players)
+	}
+	return players
+}
+
+// address is what players type, empty while nothing answers there: the port of
+// every node with type NodePort, of which the first that runs a ready proxy is
+// named.
+func (r *Reconciler) address(ctx context.Context, group *v1alpha1.ProxyGroup, ready []*corev1.Pod) (string, error) {
+	if len(ready) == 0 {
+		return "", nil
+	}
+	switch expose := group.Spec.Expose; expose.Type {
+	case v1alpha1.ExposeClusterIP:
+		return expose.ClusterIP.Address, nil
+	case v1alpha1.ExposeNodePort:
+		var node corev1.Node
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: ready[0].Spec.NodeName}, &node); err != nil {
+			if apierrors.IsNotFound(err) {
+				return "", nil
+			}
+			return "", fmt.Errorf("read node %s: %w", ready[0].Spec.NodeName, err)
+		}
+		return net.JoinHostPort(nodeAddress(&node), strconv.Itoa(int(expose.NodePort.Port))), nil
+	}
+	return "", nil
+}
+
+// nodeAddress prefers what is reached from outside.
+func nodeAddress(node *corev1.Node) string {
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeExternalIP, corev1.NodeInternalIP, corev1.NodeHostName} {
+		for _, address := range node.Status.Addresses {
+			if address.Type == kind {
+				return address.Address
+			}
+		}
+	}
+	return node.Name
+}
