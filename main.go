@@ -10,13 +10,17 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2/textlogger"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,17 +28,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/controllers"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
 
 // name of the manager: of its lease, its account and what else it has one of.
 const name = "spawnery-manager"
 
+// version is set when the image is built.
+var version = "dev"
+
 // options are what the flags say.
 type options struct {
-	leaderElect   bool
-	healthAddress string
-	namespace     string
+	controllers.Options
+
+	leaderElect    bool
+	healthAddress  string
+	metricsAddress string
 }
 
 func main() {
@@ -43,7 +53,13 @@ func main() {
 	logging.AddFlags(flag.CommandLine)
 	flag.BoolVar(&opts.leaderElect, "leader-elect", false, "act only while holding the lease, so that several replicas can stand by")
 	flag.StringVar(&opts.healthAddress, "health-probe-bind-address", ":8081", "address that answers /healthz and /readyz")
-	flag.StringVar(&opts.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "spawnery-system"), "namespace the manager runs in")
+	flag.StringVar(&opts.metricsAddress, "metrics-bind-address", "0", "address that serves /metrics; 0 serves none")
+	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "spawnery-system"), "namespace the manager runs in")
+	flag.StringVar(&opts.Image, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image that agents and proxies are started from")
+	flag.DurationVar(&opts.StartupDeadline, "startup-deadline", 5*time.Minute, "how long a server may take to let players in, where its group does not say")
+	flag.StringVar(&opts.SessionServer, "session-server", "", "base address that authenticates players in place of Mojang's")
+	flag.StringVar(&opts.ChannelAddress, "agent-bind-address", "", "address that agents and proxies are listened for on (default :9443)")
+	flag.StringVar(&opts.ChannelEndpoint, "agent-endpoint", "", "host:port that agents and proxies dial (default the Service spawnery-agent)")
 	flag.Parse()
 	ctrl.SetLogger(textlogger.NewLogger(logging))
 
@@ -67,15 +83,18 @@ func run(ctx context.Context, opts options) error {
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cache.Options{ByObject: onlyOurs()},
-		Metrics:                       server.Options{BindAddress: "0"},
+		Metrics:                       server.Options{BindAddress: opts.metricsAddress},
 		HealthProbeBindAddress:        opts.healthAddress,
 		LeaderElection:                opts.leaderElect,
 		LeaderElectionID:              name,
-		LeaderElectionNamespace:       opts.namespace,
+		LeaderElectionNamespace:       opts.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
+	}
+	if err := addControllers(ctx, manager, config, opts.Options); err != nil {
+		return err
 	}
 	if err := manager.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the liveness check: %w", err)
@@ -84,6 +103,22 @@ func run(ctx context.Context, opts options) error {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
 	return manager.Start(ctx)
+}
+
+// addControllers adds everything that works. Reviews of agents' tokens have no
+// rate limit of the client's: a whole fleet may reconnect at once.
+func addControllers(ctx context.Context, manager ctrl.Manager, config *rest.Config, opts controllers.Options) error {
+	var err error
+	if opts.Kube, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("making the uncached client: %w", err)
+	}
+	unlimited := rest.CopyConfig(config)
+	unlimited.QPS = -1
+	if opts.Reviews, err = kubernetes.NewForConfig(unlimited); err != nil {
+		return fmt.Errorf("making the client for token reviews: %w", err)
+	}
+	opts.Version, opts.Clock = version, clock.RealClock{}
+	return controllers.Setup(ctx, manager, opts)
 }
 
 // onlyOurs keeps what the operator did not make out of the caches: a cluster
