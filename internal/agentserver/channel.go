@@ -12,8 +12,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agentauth"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
 
 // channel is the service: it joins streams to sessions.
@@ -25,36 +28,51 @@ type channel struct {
 
 // ServerSession serves the agent of one server pod.
 func (c *channel) ServerSession(stream grpc.BidiStreamingServer[agentv1alpha1.ServerMessage, agentv1alpha1.ServerOrder]) error {
-	ctx := stream.Context()
-	pod, err := c.cfg.Pods.ResolveServer(ctx, identityFrom(ctx))
-	if err != nil {
-		return unknown(err)
-	}
-	hello, err := greeted(c, stream, (*agentv1alpha1.ServerMessage).GetHello)
-	if err != nil {
-		return err
-	}
-	session := c.cfg.Store.OpenServer(pod, hello)
-	defer session.Close()
-	log := c.log.WithValues("server", pod.Server, "version", hello.GetVersion())
-	return serve(logr.NewContext(ctx, log), stream, session)
+	return join(c, stream, kind[sessions.ServerPod, agentv1alpha1.ServerMessage, agentv1alpha1.ServerOrder]{
+		resolve: c.cfg.Pods.ResolveServer,
+		hello:   (*agentv1alpha1.ServerMessage).GetHello,
+		open: func(pod sessions.ServerPod, hello *agentv1alpha1.Hello) (session[agentv1alpha1.ServerMessage, agentv1alpha1.ServerOrder], func()) {
+			opened := c.cfg.Store.OpenServer(pod, hello)
+			return opened, opened.Close
+		},
+	})
 }
 
 // ProxySession serves one proxy pod.
 func (c *channel) ProxySession(stream grpc.BidiStreamingServer[agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder]) error {
+	return join(c, stream, kind[sessions.ProxyPod, agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder]{
+		resolve: c.cfg.Pods.ResolveProxy,
+		hello:   (*agentv1alpha1.ProxyMessage).GetHello,
+		open: func(pod sessions.ProxyPod, hello *agentv1alpha1.Hello) (session[agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder], func()) {
+			opened := c.cfg.Store.OpenProxy(pod, hello)
+			return opened, opened.Close
+		},
+	})
+}
+
+// kind is what differs between the two kinds of session.
+type kind[Pod, In, Out any] struct {
+	resolve func(context.Context, agentauth.Identity) (Pod, error)
+	hello   func(*In) *agentv1alpha1.Hello
+	open    func(Pod, *agentv1alpha1.Hello) (session[In, Out], func())
+}
+
+// join makes a session of a stream whose caller is one of our pods.
+func join[Pod, In, Out any](c *channel, stream grpc.BidiStreamingServer[In, Out], of kind[Pod, In, Out]) error {
 	ctx := stream.Context()
-	pod, err := c.cfg.Pods.ResolveProxy(ctx, identityFrom(ctx))
+	identity := identityFrom(ctx)
+	pod, err := of.resolve(ctx, identity)
 	if err != nil {
 		return unknown(err)
 	}
-	hello, err := greeted(c, stream, (*agentv1alpha1.ProxyMessage).GetHello)
+	hello, err := greeted(c, stream, of.hello)
 	if err != nil {
 		return err
 	}
-	session := c.cfg.Store.OpenProxy(pod, hello)
-	defer session.Close()
-	log := c.log.WithValues("proxy", pod.Pod, "version", hello.GetVersion())
-	return serve(logr.NewContext(ctx, log), stream, session)
+	opened, shut := of.open(pod, hello)
+	defer shut()
+	log := c.log.WithValues("pod", klog.KRef(identity.Namespace, identity.Pod), "version", hello.GetVersion())
+	return serve(logr.NewContext(ctx, log), stream, opened)
 }
 
 // unknown answers a pod that is proven but not seen as ours: it may be soon.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -174,18 +175,18 @@ func proxyHello() *agentv1alpha1.ProxyMessage {
 }
 
 // openServer greets with a token and returns the first answer's error.
-func (f *fixture) openServer(ctx context.Context, client agentv1alpha1.ChannelClient, token string) (agentv1alpha1.Channel_ServerSessionClient, error) {
+func (f *fixture) openServer(ctx context.Context, client agentv1alpha1.ChannelClient, token string) error {
 	f.Helper()
 	stream, err := client.ServerSession(withToken(ctx, token))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_ = stream.Send(serverHello())
 	first, err := stream.Recv()
 	if err == nil && first.GetWelcome() == nil {
 		f.Errorf("the first order is %v", first)
 	}
-	return stream, err
+	return err
 }
 
 func TestWhoMayOpenASession(t *testing.T) {
@@ -219,7 +220,7 @@ func TestWhoMayOpenASession(t *testing.T) {
 				_ = stream.Send(proxyHello())
 				_, err = stream.Recv()
 			} else {
-				_, err = f.openServer(ctx, f.dial(), test.token)
+				err = f.openServer(ctx, f.dial(), test.token)
 			}
 			if got := status.Code(err); got != test.want {
 				t.Errorf("code = %v (%v), want %v", got, err, test.want)
@@ -297,7 +298,7 @@ func TestUnprovenConnectionsAreLimitedAndDropped(t *testing.T) {
 	f.eventually("three connections", func() bool { return f.total().all == 3 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if _, err := f.openServer(ctx, f.dial(), "spawnery-server/a"); status.Code(err) != codes.Unavailable {
+	if err := f.openServer(ctx, f.dial(), "spawnery-server/a"); status.Code(err) != codes.Unavailable {
 		t.Fatalf("a fourth connection: %v, want it to be closed", err)
 	}
 	f.eventually("the idle ones to be dropped", func() bool {
@@ -310,7 +311,7 @@ func TestUnprovenConnectionsAreLimitedAndDropped(t *testing.T) {
 			t.Errorf("an idle connection still stands: %v", err)
 		}
 	}
-	if _, err := f.openServer(ctx, f.dial(), "spawnery-server/a"); err != nil {
+	if err := f.openServer(ctx, f.dial(), "spawnery-server/a"); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 	if got := f.total(); got != (count{all: 1}) {
@@ -347,7 +348,7 @@ func TestAConnectionThatGuessesTokensIsClosed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for i := range 10 {
-		_, err := f.openServer(ctx, client, fmt.Sprintf("guess-%d", i))
+		err := f.openServer(ctx, client, fmt.Sprintf("guess-%d", i))
 		if status.Code(err) == codes.Unavailable {
 			if got := f.reviews.Load(); got > 3 {
 				t.Errorf("%d guesses were reviewed", got)
@@ -366,11 +367,14 @@ type plainOver struct {
 func (plainOver) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, credentials.TLSInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }
+
 func (plainOver) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
+
 func (p plainOver) Clone() credentials.TransportCredentials { return p }
-func (plainOver) OverrideServerName(string) error           { return nil }
+
+func (plainOver) OverrideServerName(string) error { return nil }
 
 func TestAPodThatOpensTooOftenIsRefused(t *testing.T) {
 	f := newFixture(t, Limits{SessionBurst: 3}, clocktesting.NewFakeClock(time.Now()))
@@ -378,14 +382,14 @@ func TestAPodThatOpensTooOftenIsRefused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for i := range 3 {
-		if _, err := f.openServer(ctx, client, "spawnery-server/a"); err != nil {
+		if err := f.openServer(ctx, client, "spawnery-server/a"); err != nil {
 			t.Fatalf("session %d: %v", i, err)
 		}
 	}
-	if _, err := f.openServer(ctx, client, "spawnery-server/a"); status.Code(err) != codes.ResourceExhausted {
+	if err := f.openServer(ctx, client, "spawnery-server/a"); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("one session too many: %v", err)
 	}
-	if _, err := f.openServer(ctx, client, "spawnery-server/b"); err != nil {
+	if err := f.openServer(ctx, client, "spawnery-server/b"); err != nil {
 		t.Errorf("another pod: %v", err)
 	}
 }
@@ -499,7 +503,7 @@ func TestAThousandAgentsBehindOneAddressComeAtOnce(t *testing.T) {
 		client := f.dial()
 		opening.Go(func() {
 			<-begin
-			if _, err := f.openServer(ctx, client, fmt.Sprintf("spawnery-server/%d", i)); err != nil {
+			if err := f.openServer(ctx, client, fmt.Sprintf("spawnery-server/%d", i)); err != nil {
 				if refused.Add(1) == 1 {
 					t.Errorf("agent %d was refused: %v", i, err)
 				}
@@ -511,7 +515,7 @@ func TestAThousandAgentsBehindOneAddressComeAtOnce(t *testing.T) {
 	opening.Wait()
 	t.Logf("%d of %d sessions stand after %s", fleet-refused.Load(), fleet, time.Since(started))
 	for i := range fleet {
-		if !f.store.Server(types.UID(fmt.Sprint(i))).Connected {
+		if !f.store.Server(types.UID(strconv.Itoa(i))).Connected {
 			t.Fatalf("agent %d is not connected", i)
 		}
 	}

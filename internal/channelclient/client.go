@@ -102,17 +102,7 @@ type ProxyPeer = Peer[agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder]
 // that end. It stamps sent_at on every report. A logger is taken from ctx.
 func RunServer(ctx context.Context, cfg Config, peer ServerPeer) error {
 	return run(ctx, cfg, peer, dialect[agentv1alpha1.ServerMessage, agentv1alpha1.ServerOrder]{
-		open: func(ctx context.Context, client agentv1alpha1.ChannelClient) (stream[agentv1alpha1.ServerMessage, agentv1alpha1.ServerOrder], error) {
-			return client.ServerSession(ctx)
-		},
-		hello: func(hello *agentv1alpha1.Hello) *agentv1alpha1.ServerMessage {
-			return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Hello{Hello: hello}}
-		},
-		stamp: func(message *agentv1alpha1.ServerMessage, now time.Time) {
-			if report := message.GetReport(); report != nil {
-				report.SentAt = timestamppb.New(now)
-			}
-		},
+		open: agentv1alpha1.ChannelClient.ServerSession, hello: serverHello, stamp: stampServer,
 		welcome: (*agentv1alpha1.ServerOrder).GetWelcome,
 	})
 }
@@ -121,26 +111,36 @@ func RunServer(ctx context.Context, cfg Config, peer ServerPeer) error {
 // end. It stamps sent_at on every report. A logger is taken from ctx.
 func RunProxy(ctx context.Context, cfg Config, peer ProxyPeer) error {
 	return run(ctx, cfg, peer, dialect[agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder]{
-		open: func(ctx context.Context, client agentv1alpha1.ChannelClient) (stream[agentv1alpha1.ProxyMessage, agentv1alpha1.ProxyOrder], error) {
-			return client.ProxySession(ctx)
-		},
-		hello: func(hello *agentv1alpha1.Hello) *agentv1alpha1.ProxyMessage {
-			return &agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Hello{Hello: hello}}
-		},
-		stamp: func(message *agentv1alpha1.ProxyMessage, now time.Time) {
-			if report := message.GetReport(); report != nil {
-				report.SentAt = timestamppb.New(now)
-			}
-		},
+		open: agentv1alpha1.ChannelClient.ProxySession, hello: proxyHello, stamp: stampProxy,
 		welcome: (*agentv1alpha1.ProxyOrder).GetWelcome,
 	})
+}
+
+func serverHello(hello *agentv1alpha1.Hello) *agentv1alpha1.ServerMessage {
+	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Hello{Hello: hello}}
+}
+
+func proxyHello(hello *agentv1alpha1.Hello) *agentv1alpha1.ProxyMessage {
+	return &agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Hello{Hello: hello}}
+}
+
+func stampServer(message *agentv1alpha1.ServerMessage, now time.Time) {
+	if report := message.GetReport(); report != nil {
+		report.SentAt = timestamppb.New(now)
+	}
+}
+
+func stampProxy(message *agentv1alpha1.ProxyMessage, now time.Time) {
+	if report := message.GetReport(); report != nil {
+		report.SentAt = timestamppb.New(now)
+	}
 }
 
 type stream[Send, Receive any] = grpc.BidiStreamingClient[Send, Receive]
 
 // dialect is what differs between the two kinds of session.
 type dialect[Send, Receive any] struct {
-	open    func(context.Context, agentv1alpha1.ChannelClient) (stream[Send, Receive], error)
+	open    func(agentv1alpha1.ChannelClient, context.Context, ...grpc.CallOption) (stream[Send, Receive], error)
 	hello   func(*agentv1alpha1.Hello) *Send
 	stamp   func(*Send, time.Time)
 	welcome func(*Receive) *agentv1alpha1.Welcome

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -149,7 +150,10 @@ func (a *agent) start() {
 	a.stop = sync.OnceFunc(func() {
 		cancel()
 		select {
-		case <-ended:
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				a.Errorf("the client ended with %v", err)
+			}
 		case <-time.After(10 * time.Second):
 			a.Error("the client does not end with its context")
 		}
@@ -230,7 +234,7 @@ func TestAManagerWithAnotherCAIsNotGreeted(t *testing.T) {
 	eventually(t, "a session with the name it bears", func() bool { return m.open.Load() == 1 })
 }
 
-// beat sends an order in every open session of m and waits until it arrived.
+// beat sends orders in the first session of a manager.
 type beat struct {
 	mu      sync.Mutex
 	streams map[int]serverStream
@@ -244,10 +248,10 @@ func (b *beat) serve(number int, stream serverStream) error {
 	})
 }
 
-func (b *beat) send(number int) error {
+func (b *beat) send() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.streams[number].Send(welcome())
+	return b.streams[1].Send(welcome())
 }
 
 func (b *beat) reported(number int) bool {
@@ -256,13 +260,13 @@ func (b *beat) reported(number int) bool {
 	return b.streams[number] != nil
 }
 
-// age lets a session of the given number grow old, its manager restating orders
+// age lets the first session grow old, its manager restating orders
 // all the while.
-func (a *agent) age(clk *clocktesting.FakeClock, b *beat, number int, by time.Duration) {
+func (a *agent) age(clk *clocktesting.FakeClock, b *beat, by time.Duration) {
 	a.Helper()
 	for range by / (5 * time.Second) {
 		before := a.orders.Load()
-		if err := b.send(number); err != nil {
+		if err := b.send(); err != nil {
 			a.Fatal(err)
 		}
 		eventually(a.T, "the order", func() bool { return a.orders.Load() > before })
@@ -300,11 +304,11 @@ func TestASessionIsRenewedBeforeItEnds(t *testing.T) {
 	a.aim(m)
 	a.start()
 	eventually(t, "the first session", func() bool { return b.reported(1) })
-	a.age(clk, b, 1, 7*time.Minute)
+	a.age(clk, b, 7*time.Minute)
 	if got := m.opened.Load(); got != 1 {
 		t.Fatalf("%d sessions after seven minutes", got)
 	}
-	a.age(clk, b, 1, 30*time.Second)
+	a.age(clk, b, 30*time.Second)
 	slowly(a, clk, 30*time.Second, "a second session", func() bool { return m.opened.Load() > 1 })
 	eventually(t, "the second session alone", func() bool { return b.reported(2) && m.open.Load() == 1 })
 	if alone.Load() {
@@ -325,9 +329,9 @@ func TestNoSessionPassesItsGreatestAge(t *testing.T) {
 	a.aim(m)
 	a.start()
 	eventually(t, "the first session", func() bool { return b.reported(1) })
-	a.age(clk, b, 1, 7*time.Minute+30*time.Second)
+	a.age(clk, b, 7*time.Minute+30*time.Second)
 	slowly(a, clk, 30*time.Second, "an attempt to renew", func() bool { return m.opened.Load() > 1 })
-	a.age(clk, b, 1, 90*time.Second)
+	a.age(clk, b, 90*time.Second)
 	if m.open.Load() != 1 {
 		t.Fatal("the first session does not stand while its renewal fails")
 	}
@@ -509,8 +513,8 @@ func TestTheSameCauseIsLoggedOnce(t *testing.T) {
 
 func TestRetriesDoubleUpToABoundAndAreSpread(t *testing.T) {
 	retry := retries{first: 500 * time.Millisecond, most: 15 * time.Second}
-	for i, want := range []time.Duration{500, 1000, 2000, 4000, 8000, 15000, 15000} {
-		want *= time.Millisecond
+	for i, wantMS := range []int{500, 1000, 2000, 4000, 8000, 15000, 15000} {
+		want := time.Duration(wantMS) * time.Millisecond
 		if got := retry.next(); got < want/2 || got > want {
 			t.Errorf("wait %d = %s, want between %s and %s", i, got, want/2, want)
 		}

@@ -53,7 +53,7 @@ func (k *keeper[Send, Receive]) run(ctx context.Context) error {
 		last := k.hold(ctx, fresh, &retry)
 		k.tell(Disconnected)
 		if ctx.Err() == nil {
-			k.causes.failed(log, "keeping the session", context.Cause(last.ctx))
+			k.causes.failed(log, "keeping the session", last.cause())
 			k.await(ctx, retry.next())
 		}
 	}

@@ -62,7 +62,7 @@ func (k *keeper[Send, Receive]) establish(ctx context.Context) (*session[Send, R
 }
 
 func (s *session[Send, Receive]) greet() error {
-	opened, err := s.keeper.dialect.open(s.ctx, agentv1alpha1.NewChannelClient(s.conn))
+	opened, err := s.keeper.dialect.open(agentv1alpha1.NewChannelClient(s.conn), s.ctx)
 	if err != nil {
 		return fmt.Errorf("opening a session: %w", err)
 	}
@@ -93,6 +93,9 @@ func (s *session[Send, Receive]) start(ctx context.Context) {
 	s.running.Go(s.write)
 	s.running.Go(s.guard)
 }
+
+// cause says why the session ended.
+func (s *session[Send, Receive]) cause() error { return context.Cause(s.ctx) }
 
 // end closes the session and waits for what runs in it, so that nothing of it
 // is left when its successor works alone.

@@ -52,11 +52,11 @@ func (s *Store) NobodySince(server types.NamespacedName, proxies []types.UID) (t
 		if !ok {
 			return time.Time{}, false
 		}
-		clear, ok := known.clear(now)
+		quiet, ok := known.clear(now)
 		if !ok || known.said.presence[server.Name] != (Presence{}) {
 			return time.Time{}, false
 		}
-		since = later(since, later(clear, known.lastSeen[server.Name]))
+		since = later(since, later(quiet, known.lastSeen[server.Name]))
 	}
 	return since, len(proxies) > 0
 }

@@ -183,7 +183,7 @@ func boundServer(report *agentv1alpha1.ServerReport) {
 	report.Slots = max(report.GetSlots(), 0)
 	report.SeatsPending = max(report.GetSeatsPending(), 0)
 	if report.PlayableSlots != nil {
-		report.PlayableSlots = proto.Int32(max(report.GetPlayableSlots(), 0))
+		report.PlayableSlots = new(max(report.GetPlayableSlots(), 0))
 	}
 	if detail := []rune(report.GetDetail()); len(detail) > detailRunes {
 		report.Detail = string(detail[:detailRunes])

@@ -5,7 +5,7 @@ package sessions
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -67,9 +67,7 @@ func (f *fixture) proxyReport(session *ProxySession, report *agentv1alpha1.Proxy
 // woken returns what has been woken since the last call.
 func (f *fixture) woken() map[Wake]struct{} { return f.wakes.take() }
 
-func (f *fixture) wantOrder(session interface {
-	Next(context.Context) (*agentv1alpha1.ServerOrder, error)
-}, want *agentv1alpha1.ServerOrder) {
+func (f *fixture) wantOrder(session *ServerSession, want *agentv1alpha1.ServerOrder) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
 	defer cancel()
@@ -393,7 +391,7 @@ func TestASaveOrderIsSentOnceInEachSession(t *testing.T) {
 func TestForgottenPodsLeaveNothing(t *testing.T) {
 	f := newFixture(t)
 	for i := range 10 {
-		uid := types.UID(fmt.Sprint(i))
+		uid := types.UID(strconv.Itoa(i))
 		f.OpenServer(serverPod(uid), &agentv1alpha1.Hello{}).Close()
 		f.OpenProxy(proxyPod(uid), &agentv1alpha1.Hello{}).Close()
 	}
