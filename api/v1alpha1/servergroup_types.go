@@ -77,6 +77,15 @@ type Scaling struct {
 // +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteMany;ReadWriteOncePod
 type AccessMode string
 
+const (
+	// AccessReadWriteOnce lets one node mount the world.
+	AccessReadWriteOnce AccessMode = "ReadWriteOnce"
+	// AccessReadWriteMany lets any node mount the world.
+	AccessReadWriteMany AccessMode = "ReadWriteMany"
+	// AccessReadWriteOncePod lets one pod mount the world.
+	AccessReadWriteOncePod AccessMode = "ReadWriteOncePod"
+)
+
 // Storage describes the claim that holds a server's world.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName is immutable"
