@@ -29,6 +29,7 @@ image() {
 		"$bin/mkimage" -o "$file" -t "spawnery.test/$name:$tag" "$@" >/dev/null
 		echo "image $name:$tag made"
 	fi
+	touch "$file"
 	ln -sfn "$file" "$bin/images/$name.tar"
 }
 

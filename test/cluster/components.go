@@ -113,7 +113,8 @@ func (n node) apiserver() component {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + pki("front-proxy-client.crt"), "--proxy-client-key-file=" + pki("front-proxy-client.key"),
 		"--audit-policy-file=" + filepath.Join(configFolder, "audit-policy.yaml"),
-		"--audit-log-path=" + filepath.Join(nodeCluster, "audit.log"),
+		// One file for a whole test run: whoever looks for a denied call finds it.
+		"--audit-log-path=" + filepath.Join(nodeCluster, "audit.log"), "--audit-log-maxsize=1000",
 	}
 	if n.GraceSeconds > 0 {
 		args = append(args,
