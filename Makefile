@@ -9,7 +9,7 @@ SHELL = /usr/bin/env bash
 .DEFAULT_GOAL = help
 
 BIN ?= bin
-IMG ?= spawnery-operator:dev
+IMG ?= spawnery.test/operator:dev
 CONTAINER_TOOL ?= docker
 KUBECTL ?= $(firstword $(wildcard $(BIN)/kubectl) kubectl)
 

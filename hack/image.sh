@@ -14,7 +14,7 @@ out=$1 tag=$2
 [[ $out = /* ]] || out=$PWD/$out
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=${BIN:-bin}
-export CGO_ENABLED=0
+export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
@@ -25,7 +25,7 @@ program() {
 		echo "image: $package does not exist; the image is made without /$name" >&2
 		return
 	fi
-	go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$programs/$name" "$package"
+	go build -ldflags '-s -w' -o "$programs/$name" "$package"
 	files+=("$programs/$name=/$name")
 }
 program manager .

@@ -48,7 +48,7 @@ test-cluster: cluster-tool ## Test the test cluster itself: takeover, refusal, f
 
 # `make load` imports every archive in this folder: what tests add is loaded too.
 IMAGES = $(BIN)/image
-IMAGE ?= spawnery.test/operator:dev
+IMG ?= spawnery.test/operator:dev
 
 .PHONY: mkimage
 mkimage:
@@ -56,7 +56,7 @@ mkimage:
 
 .PHONY: image
 image: mkimage ## Build the operator's image without Docker, as bin/image/operator.tar.
-	@digest=$$(BIN=$(BIN) hack/image.sh $(IMAGES)/operator.tar $(IMAGE)) && echo "$(IMAGE) $$digest"
+	@digest=$$(BIN=$(BIN) hack/image.sh $(IMAGES)/operator.tar $(IMG)) && echo "$(IMG) $$digest"
 
 .PHONY: image-check
 image-check: mkimage ## Check that two builds of the image have one digest.
