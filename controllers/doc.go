@@ -5,7 +5,6 @@
 // the markers here are what the manager itself may do.
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 //
 // Names decide in the manager's own namespace, so that the rules stay harmless
 // where a package manager turns this Role into a ClusterRole.

@@ -99,10 +99,6 @@ func namespaceParts() []Permission {
 			Why: "A Network without a forwarding secret gets one. There is no get: the operator never reads a secret of a game namespace.",
 		},
 		{
-			Scope: Cluster, Resource: "namespaces", Verbs: []string{"get"},
-			Why: "Nothing is created in a namespace that is being deleted.",
-		},
-		{
 			Scope: Cluster, Resource: "events", Verbs: []string{"create", "patch"},
 			Why: "The leader election reports by events of the core group.",
 		},
