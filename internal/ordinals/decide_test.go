@@ -64,14 +64,17 @@ func TestDecidePersistentSize(t *testing.T) {
 		in   ordinals.Input
 		want want
 	}{
-		"nothing to do":                         {group(2, ready(0, 1)), want{}},
-		"all of a new group, lowest first":      {group(3, nil), want{create: []int{0, 1, 2}}},
-		"a gap in the middle":                   {group(4, ready(3, 0)), want{create: []int{1, 2}}},
-		"none wanted, none there":               {group(0, nil), want{}},
-		"Failed holds its ordinal":              {group(1, []fleet.Server{server(0, v1alpha1.ServerFailed)}), want{}},
-		"Terminating holds its ordinal":         {group(1, []fleet.Server{server(0, v1alpha1.ServerTerminating)}), want{}},
-		"Pending holds its ordinal":             {group(1, []fleet.Server{server(0, v1alpha1.ServerPending)}), want{}},
-		"a create under way holds its ordinal":  {group(2, ready(0), expecting(ordinals.Expected{Creates: []int{1}})), want{}},
+		"nothing to do":                        {group(2, ready(0, 1)), want{}},
+		"all of a new group, lowest first":     {group(3, nil), want{create: []int{0, 1, 2}}},
+		"a gap in the middle":                  {group(4, ready(3, 0)), want{create: []int{1, 2}}},
+		"none wanted, none there":              {group(0, nil), want{}},
+		"Failed holds its ordinal":             {group(1, []fleet.Server{server(0, v1alpha1.ServerFailed)}), want{}},
+		"Terminating holds its ordinal":        {group(1, []fleet.Server{server(0, v1alpha1.ServerTerminating)}), want{}},
+		"Pending holds its ordinal":            {group(1, []fleet.Server{server(0, v1alpha1.ServerPending)}), want{}},
+		"a create under way holds its ordinal": {group(2, ready(0), expecting(ordinals.Expected{Creates: []int{1}})), want{}},
+		"a create both remembered and seen is one": {
+			group(2, ready(0, 1), expecting(ordinals.Expected{Creates: []int{1}})), want{},
+		},
 		"a back-off window delays creates":      {group(2, ready(0), gate(fleet.WaitUntil(soon))), want{waiting: []int{1}, recheck: soon}},
 		"a window without a gap delays nothing": {group(1, ready(0), gate(fleet.WaitUntil(soon))), want{}},
 		"a group that gave up creates nothing":  {group(2, ready(0), gate(fleet.GivenUp())), want{waiting: []int{1}}},

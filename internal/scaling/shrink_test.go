@@ -125,3 +125,19 @@ func TestRemovalsAreExplained(t *testing.T) {
 		t.Errorf("removals = %+v", above.Removals)
 	}
 }
+
+// Above a lowered ceiling a server that nobody hears goes when the proxies
+// have agreed long enough that it is empty.
+func TestASurplusServerIsLookedAtWhenTheProxiesWillHaveAgreed(t *testing.T) {
+	agreed := func(s *fleet.Server) { s.Roster = fleet.NobodySince(ago(40 * time.Second)) }
+	in := group([]fleet.Server{serving("a", 5), serving("b", 0, stale, agreed)},
+		sized(func(s *scaling.Sizes) { s.MinReplicas, s.MaxReplicas = 1, 1 }))
+	plan := scaling.Decide(in)
+	if len(plan.Removals) != 0 || !plan.Recheck.Equal(now.Add(20*time.Second)) {
+		t.Fatalf("plan = %+v, want to look again in 20 s", plan)
+	}
+	in.Now = plan.Recheck
+	if got := removed(scaling.Decide(in)); len(got) != 1 || got[0] != "b" {
+		t.Errorf("then removes %v, want b", got)
+	}
+}
