@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -41,6 +42,8 @@ type Config struct {
 	Secrets Secrets
 	// Service and Namespace are those of the Service agents dial.
 	Service, Namespace string
+	// Hosts are further names or addresses the manager is dialled by.
+	Hosts []string
 	// Labels are put on a Secret that is made.
 	Labels map[string]string
 	Clock  clock.Clock
@@ -112,7 +115,7 @@ func (a *Authority) attempt(ctx context.Context) (material, error) {
 			Type:       corev1.SecretTypeOpaque,
 		}
 	}
-	kept, outcome, err := renew(secret.Data, a.names(), a.cfg.Clock.Now())
+	kept, outcome, err := renew(secret.Data, a.hosts(), a.cfg.Clock.Now())
 	if err != nil || outcome == unchanged {
 		return kept, err
 	}
@@ -147,9 +150,17 @@ func (a *Authority) use(kept material) error {
 	return nil
 }
 
-func (a *Authority) names() []string {
+func (a *Authority) hosts() hosts {
 	short := a.cfg.Service + "." + a.cfg.Namespace
-	return []string{short + ".svc", short + ".svc.cluster.local", short}
+	served := hosts{names: []string{short + ".svc", short + ".svc.cluster.local", short}}
+	for _, host := range a.cfg.Hosts {
+		if address := net.ParseIP(host); address != nil {
+			served.addresses = append(served.addresses, address)
+		} else {
+			served.names = append(served.names, host)
+		}
+	}
+	return served
 }
 
 // Certificate returns the serving certificate in force, for tls.Config; an

@@ -83,6 +83,25 @@ func TestAgentsTrustWhatIsServed(t *testing.T) {
 	}
 }
 
+func TestAnotherHostIsServedFromThenOn(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Now())
+	clientset := fake.NewClientset()
+	ensure(t, newAuthority(clientset, clk))
+	a := newAuthority(clientset, clk)
+	a.cfg.Hosts = []string{"172.30.0.1", "manager.example.org"}
+	ensure(t, a)
+	for _, host := range []string{"172.30.0.1", "manager.example.org", "spawnery-agent.spawnery-system.svc"} {
+		if err := handshake(t, a, a.Bundle(), host, clk.Now()); err != nil {
+			t.Errorf("dialling %s: %v", host, err)
+		}
+	}
+	before := secretOf(t, clientset)
+	ensure(t, a)
+	if !cmp.Equal(before.Data, secretOf(t, clientset).Data) {
+		t.Error("the certificate was made again without need")
+	}
+}
+
 func TestRenewal(t *testing.T) {
 	tests := map[string]struct {
 		happen     func(*corev1.Secret, *clocktesting.FakeClock)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net"
 	"slices"
 	"time"
 )
@@ -44,6 +45,16 @@ const (
 	renewed
 )
 
+// hosts is what the serving certificate is made for.
+type hosts struct {
+	names     []string
+	addresses []net.IP
+}
+
+func (h hosts) equal(cert *x509.Certificate) bool {
+	return slices.Equal(cert.DNSNames, h.names) && slices.EqualFunc(cert.IPAddresses, h.addresses, net.IP.Equal)
+}
+
 // issuer is the CA that signs.
 type issuer struct {
 	cert *x509.Certificate
@@ -53,9 +64,9 @@ type issuer struct {
 // renew returns material that is good at now. What is good already is kept: a
 // new CA is made only where there is none that can be used, for it would be
 // strange to every agent until it has been distributed.
-func renew(held material, names []string, now time.Time) (material, outcome, error) {
+func renew(held material, served hosts, now time.Time) (material, outcome, error) {
 	ca, usable := readIssuer(held, now)
-	if usable && servingGood(held, ca, names, now) {
+	if usable && servingGood(held, ca, served, now) {
 		return held, unchanged, nil
 	}
 	kept := material{}
@@ -70,7 +81,7 @@ func renew(held material, names []string, now time.Time) (material, outcome, err
 		}
 		ca = made
 	}
-	if err := kept.putServing(ca, names, now); err != nil {
+	if err := kept.putServing(ca, served, now); err != nil {
 		return nil, unchanged, err
 	}
 	return kept, renewed, nil
@@ -100,8 +111,8 @@ func readIssuer(held material, now time.Time) (issuer, bool) {
 }
 
 // servingGood says whether the serving certificate stands, is signed by ca for
-// all names, and has not passed two thirds of its life.
-func servingGood(held material, ca issuer, names []string, now time.Time) bool {
+// all hosts, and has not passed two thirds of its life.
+func servingGood(held material, ca issuer, served hosts, now time.Time) bool {
 	pair, err := tls.X509KeyPair(held[servingCert], held[servingKey])
 	if err != nil {
 		return false
@@ -111,7 +122,7 @@ func servingGood(held material, ca issuer, names []string, now time.Time) bool {
 		return false
 	}
 	life := cert.NotAfter.Sub(cert.NotBefore)
-	return slices.Equal(cert.DNSNames, names) && now.Before(cert.NotBefore.Add(life*2/3))
+	return served.equal(cert) && now.Before(cert.NotBefore.Add(life*2/3))
 }
 
 func newIssuer(now time.Time) (issuer, error) {
@@ -136,12 +147,12 @@ func newIssuer(now time.Time) (issuer, error) {
 	return issuer{cert: cert, key: key}, nil
 }
 
-func (m material) putServing(ca issuer, names []string, now time.Time) error {
+func (m material) putServing(ca issuer, served hosts, now time.Time) error {
 	template, err := template("spawnery-manager", now, min(servingLasts, ca.cert.NotAfter.Sub(now)))
 	if err != nil {
 		return err
 	}
-	template.DNSNames = names
+	template.DNSNames, template.IPAddresses = served.names, served.addresses
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -201,6 +201,18 @@ func TestAnAgentStartsWithoutAManagerAndFindsItLater(t *testing.T) {
 	}
 }
 
+func TestAManagerThatAppearsEndsTheWaitForTheNextAttempt(t *testing.T) {
+	a := newAgent(t, clock.RealClock{}, Timing{RetryFirst: time.Hour, RetryMost: time.Hour, ResolveEvery: 20 * time.Millisecond})
+	m := startManager(t, func(_ int, stream serverStream) error { return greet(stream, ignore) })
+	failed := make(chan struct{})
+	told := sync.OnceFunc(func() { close(failed) })
+	a.log = funcr.New(func(_, _ string) { told() }, funcr.Options{})
+	a.start()
+	<-failed
+	a.aim(m)
+	eventually(t, "a session", func() bool { return m.open.Load() == 1 })
+}
+
 func TestEveryDialReadsEndpointAndTokenAgain(t *testing.T) {
 	a := newAgent(t, clock.RealClock{}, hasty)
 	serve := func(_ int, stream serverStream) error { return greet(stream, ignore) }

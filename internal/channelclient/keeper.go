@@ -40,11 +40,12 @@ func (k *keeper[Send, Receive]) run(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	retry := retries{first: k.cfg.Timing.RetryFirst, most: k.cfg.Timing.RetryMost}
 	for ctx.Err() == nil {
+		tried := k.resolve(ctx)
 		fresh, err := k.establish(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
 				k.causes.failed(log, "connecting", err)
-				k.await(ctx, retry.next())
+				k.await(ctx, retry.next(), tried)
 			}
 			continue
 		}
@@ -54,7 +55,7 @@ func (k *keeper[Send, Receive]) run(ctx context.Context) error {
 		k.tell(Disconnected)
 		if ctx.Err() == nil {
 			k.causes.failed(log, "keeping the session", last.cause())
-			k.await(ctx, retry.next())
+			k.await(ctx, retry.next(), k.resolve(ctx))
 		}
 	}
 	return context.Cause(ctx)
@@ -145,10 +146,9 @@ func (k *keeper[Send, Receive]) tell(connection Connection) {
 }
 
 // await waits until the next attempt is due, or until the manager's name or
-// address changed: then a new manager is likely there already.
-func (k *keeper[Send, Receive]) await(ctx context.Context, wait time.Duration) {
+// address is no longer what was tried: then a new manager is likely there.
+func (k *keeper[Send, Receive]) await(ctx context.Context, wait time.Duration, tried []string) {
 	until := k.cfg.Clock.Now().Add(wait)
-	before := k.resolve(ctx)
 	for {
 		left := until.Sub(k.cfg.Clock.Now())
 		if left <= 0 {
@@ -161,7 +161,7 @@ func (k *keeper[Send, Receive]) await(ctx context.Context, wait time.Duration) {
 			return
 		case <-timer.C():
 		}
-		if now := k.resolve(ctx); len(now) > 0 && !slices.Equal(before, now) {
+		if now := k.resolve(ctx); len(now) > 0 && !slices.Equal(tried, now) {
 			return
 		}
 	}

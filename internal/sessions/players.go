@@ -24,8 +24,8 @@ func (s *Store) within(namespace string) iter.Seq[*proxy] {
 }
 
 // Presence counts who is on a server, or on the way there, by the last word of
-// every proxy of the namespace. A proxy that fell silent still counts until its
-// pod is forgotten: whom it held may be there yet.
+// every proxy of the namespace. A proxy that fell silent still counts for
+// RosterCounts: whom it held may be there yet, but it must leave no ghosts.
 func (s *Store) Presence(server types.NamespacedName) Presence {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,8 @@ type ProxyState struct {
 	Capabilities []string
 	// Freshness is the worth of the rest.
 	Freshness Freshness
-	// Players is how many are authenticated on the proxy.
+	// Players is how many are authenticated on the proxy; 0 once RosterCounts
+	// has passed since its last word.
 	Players int
 	// HoldsDirectory says whether the proxy confirmed a whole directory since it
 	// was last without a session.

@@ -59,29 +59,40 @@ func TestProxiesAddUp(t *testing.T) {
 	}
 }
 
-func TestASilentProxyKeepsItsPlayersUntilItsPodIsForgotten(t *testing.T) {
-	f := newFixture(t)
-	session := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{})
-	f.proxyReport(session, &agentv1alpha1.ProxyReport{
-		Roster:  []*agentv1alpha1.RosterEntry{on("lobby-a", "")},
-		Waiting: []*agentv1alpha1.WaitingPlayers{{Group: "game", Players: 2}},
-	})
-	session.Close()
-	f.clock.Step(FreshFor + time.Second)
-	f.sweep()
-	if got := f.Presence(named("lobby-a")); got.On != 1 {
-		t.Errorf("presence = %+v", got)
+func TestASilentProxyLeavesNoGhosts(t *testing.T) {
+	tests := map[string]struct {
+		vanish func(*fixture)
+		want   Presence
+	}{
+		"it counts at first":       {vanish: func(f *fixture) { f.clock.Step(RosterCounts) }, want: Presence{On: 1}},
+		"not for ever":             {vanish: func(f *fixture) { f.clock.Step(RosterCounts + time.Second) }},
+		"nor when its pod is gone": {vanish: func(f *fixture) { f.Forget("1") }},
 	}
-	if got := f.Waiting("minecraft"); len(got) != 0 {
-		t.Errorf("stale waiting players count as demand: %v", got)
-	}
-	f.woken()
-	f.Forget("1")
-	if got := f.Presence(named("lobby-a")); got != (Presence{}) {
-		t.Errorf("presence after the pod has gone = %+v", got)
-	}
-	if _, ok := f.woken()[Wake{Server, named("lobby-a")}]; !ok {
-		t.Error("the server of its player was not woken")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			session := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{})
+			f.proxyReport(session, &agentv1alpha1.ProxyReport{
+				Roster:  []*agentv1alpha1.RosterEntry{on("lobby-a", "")},
+				Waiting: []*agentv1alpha1.WaitingPlayers{{Group: "game", Players: 2}},
+			})
+			session.Close()
+			f.clock.Step(FreshFor + time.Second)
+			f.sweep()
+			if got := f.Waiting("minecraft"); len(got) != 0 {
+				t.Errorf("stale waiting players count as demand: %v", got)
+			}
+			f.clock.Step(-FreshFor - time.Second)
+			f.woken()
+			test.vanish(f)
+			f.sweep()
+			if got := f.Presence(named("lobby-a")); got != test.want {
+				t.Errorf("presence = %+v, want %+v", got, test.want)
+			}
+			if _, woken := f.woken()[Wake{Server, named("lobby-a")}]; woken != (test.want == Presence{}) {
+				t.Errorf("the server was woken: %v", woken)
+			}
+		})
 	}
 }
 

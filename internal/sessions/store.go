@@ -20,6 +20,9 @@ const (
 	ReportInterval = 5 * time.Second
 	// FreshFor is the age up to which a sample counts: two intervals.
 	FreshFor = 2 * ReportInterval
+	// RosterCounts is how long the last word of a proxy that fell silent places
+	// its players. Whom it sent has arrived by then, and is counted there.
+	RosterCounts = time.Minute
 	// ResyncEvery is how often every order is restated as a whole.
 	ResyncEvery = 30 * time.Second
 	// SessionEnds is the age no session passes; peers renew theirs before.

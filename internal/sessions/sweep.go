@@ -41,6 +41,10 @@ func (s *Store) sweep() {
 			s.wakeAboutProxy(known.pod)
 			s.wakeAboutRoster(known, said{}, known.said)
 		}
+		if now.Sub(known.sampledAt) > RosterCounts {
+			s.wakeAboutRoster(known, known.said, said{})
+			known.said = said{}
+		}
 		if known.forgettable(now) {
 			s.forget(uid)
 		}
