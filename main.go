@@ -12,9 +12,6 @@ import (
 	"os"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -22,14 +19,11 @@ import (
 	"k8s.io/klog/v2/textlogger"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/controllers"
-	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
 
 // name of the manager: of its lease, its account and what else it has one of.
@@ -82,7 +76,7 @@ func run(ctx context.Context, opts options) error {
 	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cache.Options{ByObject: onlyOurs()},
+		Cache:                         controllers.CacheOptions(),
 		Metrics:                       server.Options{BindAddress: opts.metricsAddress},
 		HealthProbeBindAddress:        opts.healthAddress,
 		LeaderElection:                opts.leaderElect,
@@ -119,16 +113,4 @@ func addControllers(ctx context.Context, manager ctrl.Manager, config *rest.Conf
 	}
 	opts.Version, opts.Clock = version, clock.RealClock{}
 	return controllers.Setup(ctx, manager, opts)
-}
-
-// onlyOurs keeps what the operator did not make out of the caches: a cluster
-// may hold thousands of pods and claims that are none of its business.
-func onlyOurs() map[client.Object]cache.ByObject {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{podspec.LabelManagedBy: podspec.ManagedBy})}
-	return map[client.Object]cache.ByObject{
-		&corev1.Pod{}:                   ours,
-		&corev1.PersistentVolumeClaim{}: ours,
-		&corev1.Service{}:               ours,
-		&policyv1.PodDisruptionBudget{}: ours,
-	}
 }

@@ -100,12 +100,8 @@ func (s *setup) addChannel() error {
 		Certificate: s.authority.Certificate,
 		Clock:       s.Clock,
 	})
-	sweep := whileLeading(func(ctx context.Context) error {
-		s.store.Run(ctx)
-		return nil
-	})
 	for name, part := range map[string]manager.Runnable{
-		"the certificates": s.authority, "the channel": channel, "the sessions": sweep,
+		"the certificates": s.authority, "the channel": channel,
 		"the channel's news": s.news, "the leadership": s.leading,
 	} {
 		if err := s.mgr.Add(part); err != nil {
@@ -123,15 +119,6 @@ func (s *setup) channel() podspec.Channel {
 	}
 	return podspec.Channel{Endpoint: endpoint, CA: s.authority.Bundle()}
 }
-
-// whileLeading runs a function for as long as this manager leads.
-type whileLeading func(context.Context) error
-
-// NeedLeaderElection says that it runs on the leader only.
-func (whileLeading) NeedLeaderElection() bool { return true }
-
-// Start runs the function until ctx ends.
-func (f whileLeading) Start(ctx context.Context) error { return f(ctx) }
 
 // leadership remembers since when this manager leads.
 type leadership struct {

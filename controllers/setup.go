@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -52,9 +53,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Secrets:   o.Kube.CoreV1().Secrets(o.Namespace),
 			Service:   agentserver.ServiceName,
 			Namespace: o.Namespace,
+			Hosts:     o.hosts(),
 			Labels:    podspec.ManagedLabels(),
 			Clock:     o.Clock,
 		}),
 	}
 	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup())
+}
+
+// hosts are the names beside the Service's that agents may dial.
+func (o Options) hosts() []string {
+	host, _, err := net.SplitHostPort(o.ChannelEndpoint)
+	if err != nil {
+		return nil
+	}
+	return []string{host}
 }

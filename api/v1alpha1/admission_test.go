@@ -66,20 +66,13 @@ kind: ScaleBoost
 spec: {groupRef: {name: hub}, replicas: 2}`,
 }
 
-// TestOnAPIServer holds what only an API server can say; one serves them all.
-func TestOnAPIServer(t *testing.T) {
+// TestCreate holds one object that is accepted and one that is refused for
+// every rule that a manifest can break.
+func TestCreate(t *testing.T) {
 	env := testenv.Start(t)
-	t.Run("creating", func(t *testing.T) { testCreate(t, env) })
-	t.Run("updating", func(t *testing.T) { testUpdate(t, env) })
-	t.Run("samples", func(t *testing.T) { testSamples(t, env) })
-	t.Run("documented manifests", func(t *testing.T) { testDocumented(t, env) })
-}
-
-// testCreate has one object that is accepted and one that is refused for every
-// rule that a manifest can break.
-func testCreate(t *testing.T, env *testenv.Env) {
 	namespace := env.Namespace(t)
-	for name, row := range createRows() {
+	rows := createRows()
+	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			accepted := object(t, namespace, row.base, row.accept)
 			if err := env.Client.Create(t.Context(), accepted, client.DryRunAll); err != nil {
@@ -94,8 +87,9 @@ func testCreate(t *testing.T, env *testenv.Env) {
 	}
 }
 
-// testUpdate is the same for rules that compare an object with what it was.
-func testUpdate(t *testing.T, env *testenv.Env) {
+// TestUpdate is the same for rules that compare an object with what it was.
+func TestUpdate(t *testing.T) {
+	env := testenv.Start(t)
 	for name, row := range updateRows() {
 		t.Run(name, func(t *testing.T) {
 			existing := object(t, env.Namespace(t), row.base, "")

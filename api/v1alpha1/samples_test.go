@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,8 +18,8 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/testenv"
 )
 
-// testSamples applies every sample.
-func testSamples(t *testing.T, env *testenv.Env) {
+func TestEverySampleApplies(t *testing.T) {
+	env := testenv.Start(t)
 	directory := testenv.Path(t, "config/samples")
 	content, err := os.ReadFile(filepath.Join(directory, "kustomization.yaml"))
 	if err != nil {
@@ -48,10 +49,14 @@ func testSamples(t *testing.T, env *testenv.Env) {
 	}
 }
 
-// testDocumented applies the manifests that the documentation of scaling by
-// free slots tells its reader to save, and looks at what they become.
-func testDocumented(t *testing.T, env *testenv.Env) {
-	namespace := env.Namespace(t)
+// The manifests in testdata are those that the documentation of scaling by
+// free slots tells its reader to save.
+func TestDocumentedManifestsApplyAndGetTheirDefaults(t *testing.T) {
+	env := testenv.Start(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "minecraft"}}
+	if err := env.Client.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
 	rows := map[string]map[string]any{
 		"testdata/hub.yaml": {
 			"networkRef":                    map[string]any{"name": "production"},
@@ -78,7 +83,6 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 	}
 	for file, want := range rows {
 		for _, manifest := range testenv.ReadManifests(t, file) {
-			manifest.SetNamespace(namespace) // minecraft is the samples'
 			if err := apply(t, env, manifest); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}

@@ -71,7 +71,7 @@ func reportSecret(set *conditions.Set, network *v1alpha1.Network, seen observati
 			"pods have been waiting for more than %s; if their events name Secret %s, create it with a key %q", podPatience, name, "secret"))
 	default:
 		set.True(v1alpha1.ConditionForwardingSecretReady, v1alpha1.ReasonSecretPresent,
-			fmt.Sprintf("proxies and servers share Secret %s", name))
+			"proxies and servers share Secret "+name)
 	}
 }
 

@@ -37,6 +37,9 @@ const (
 // act carries the plan out. What is refused stops the creates, never the
 // withdrawals, removals and settings.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan) outcome.Outcome {
+	for _, uid := range seen.gone {
+		r.Sessions.Forget(uid)
+	}
 	if seen.network == nil {
 		return outcome.Block("", "")
 	}
@@ -61,14 +64,13 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 
 // refused tells a write that somebody must allow from one that may be repeated.
 func refused(err error) outcome.Outcome {
-	reason, message := refusal.Of(err)
-	switch reason {
+	switch refusal.Of(err) {
 	case "":
 		return outcome.Retry(err)
 	case v1alpha1.ReasonNamespaceNotPrepared:
 		return outcome.Wait(preparedRecheck, "", "")
 	}
-	return outcome.Wait(refusedRecheck, v1alpha1.ReasonPodRefused, message)
+	return outcome.Wait(refusedRecheck, v1alpha1.ReasonPodRefused, err.Error())
 }
 
 // tell states every proxy's configuration, also that it is withdrawn.

@@ -6,6 +6,7 @@ package proxygroup
 
 import (
 	"context"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -52,6 +53,32 @@ type Reconciler struct {
 
 	writes expect.Writes
 	pacer  pace.Pacer
+	heard  heard
+}
+
+// heard remembers the proxy pods of each group whose proxies may have spoken,
+// so that the last words of a pod that is gone count for nothing.
+type heard struct {
+	mu   sync.Mutex
+	pods map[types.NamespacedName]map[types.UID]bool
+}
+
+// replace states which pods of a group there are, and returns those that are
+// gone since.
+func (h *heard) replace(group types.NamespacedName, now map[types.UID]bool) []types.UID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var gone []types.UID
+	for uid := range h.pods[group] {
+		if !now[uid] {
+			gone = append(gone, uid)
+		}
+	}
+	if h.pods == nil {
+		h.pods = map[types.NamespacedName]map[types.UID]bool{}
+	}
+	h.pods[group] = now
+	return gone
 }
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=proxygroups,verbs=get;list;watch

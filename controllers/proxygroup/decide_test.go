@@ -40,7 +40,8 @@ func TestDecideKeepsTheGroupAtItsNumber(t *testing.T) {
 		},
 		"a settled group is left alone": {1, 0, []proxy{pod("a", serving, 5)}, want{}},
 		"the surplus with the fewest players is withdrawn": {
-			1, 0, []proxy{pod("a", serving, 7), pod("b", serving, 3), pod("c", serving, 5)},
+			1, 0,
+			[]proxy{pod("a", serving, 7), pod("b", serving, 3), pod("c", serving, 5)},
 			want{Withdraw: []string{"b", "c"}},
 		},
 		"a proxy nobody hears counts as full": {
@@ -56,7 +57,8 @@ func TestDecideKeepsTheGroupAtItsNumber(t *testing.T) {
 			1, 0, []proxy{pod("a", serving, 7), pod("b", withdrawn, 0)}, want{Remove: []string{"b"}},
 		},
 		"a withdrawn proxy is taken back before one is made": {
-			3, 0, []proxy{pod("a", serving, 7), pod("b", withdrawn, 1), pod("c", withdrawn, 4), pod("d", withdrawn, 9)},
+			3, 0,
+			[]proxy{pod("a", serving, 7), pod("b", withdrawn, 1), pod("c", withdrawn, 4), pod("d", withdrawn, 9)},
 			want{Reinstate: []string{"d", "c"}},
 		},
 		"one that ended is removed and replaced": {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -33,6 +34,8 @@ type observation struct {
 	// service is nil while there is none.
 	service *corev1.Service
 	pending expect.Pending
+	// gone are pods of this group that there were in the last pass.
+	gone []types.UID
 }
 
 // seenPod is one proxy pod, and what the proxy in it said last.
@@ -58,15 +61,19 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (o
 		return seen, fmt.Errorf("list the proxies: %w", err)
 	}
 	var shown []expect.Seen
+	there := map[types.UID]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !children.OwnedBy(pod, group.UID) {
 			continue
 		}
+		there[pod.UID] = true
 		seen.pods = append(seen.pods, seenPod{pod, r.Sessions.Proxy(pod.UID)})
 		shown = append(shown, expect.Seen{Name: pod.Name, UID: pod.UID, Deleting: pod.DeletionTimestamp != nil})
 	}
-	seen.pending = r.writes.Settle(client.ObjectKeyFromObject(group), shown, seen.now)
+	key := client.ObjectKeyFromObject(group)
+	seen.gone = r.heard.replace(key, there)
+	seen.pending = r.writes.Settle(key, shown, seen.now)
 	return seen, r.observeService(ctx, group, &seen)
 }
 

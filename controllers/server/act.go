@@ -188,14 +188,14 @@ func (r *Reconciler) postPod(ctx context.Context, p *pass) outcome.Outcome {
 
 // refused tells a write that somebody must allow from one that may be repeated.
 func refused(err error) outcome.Outcome {
-	reason, message := refusal.Of(err)
-	switch reason {
+	switch reason := refusal.Of(err); reason {
 	case "":
 		return outcome.Retry(err)
 	case v1alpha1.ReasonNamespaceNotPrepared:
-		return outcome.Wait(preparedRecheck, reason, message)
+		return outcome.Wait(preparedRecheck, reason, err.Error())
+	default:
+		return outcome.Wait(refusedRecheck, reason, err.Error())
 	}
-	return outcome.Wait(refusedRecheck, reason, message)
 }
 
 func nameReason(state phase.Pod) string {

@@ -40,9 +40,8 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen 
 	for _, wanted := range decided.create {
 		if err := r.create(ctx, group, seen, wanted); err != nil {
 			errs = append(errs, err)
-			if reason, message := refusal.Of(err); reason != "" {
-				ctrl.LoggerFrom(ctx).Error(errors.Join(errs...), "A server was refused")
-				return outcome.Wait(refusedRecheck, reason, message)
+			if reason := refusal.Of(err); reason != "" {
+				return outcome.Wait(refusedRecheck, reason, errors.Join(errs...).Error())
 			}
 			break
 		}

@@ -18,11 +18,11 @@ import (
 type Verdict int
 
 const (
-	// Created: the object did not exist, and does now.
+	// Created means that the object did not exist, and does now.
 	Created Verdict = iota
-	// Ours: the object exists and belongs to the same owner.
+	// Ours means that the object exists and belongs to the same owner.
 	Ours
-	// NotOurs: somebody else's object has the name.
+	// NotOurs means that somebody else's object has the name.
 	NotOurs
 )
 

@@ -54,12 +54,14 @@ func TestVariablesFollowTheSpec(t *testing.T) {
 		"a heap without a limit is the image's":        {func(*serverspec.Spec) {}, gameconfig.Memory{}, "MAX_MEMORY", ""},
 		"a heap the owner sized stays": {
 			func(*serverspec.Spec) {},
-			gameconfig.Memory{Limited: true, OwnerVariables: []string{"TYPE", "MEMORY"}}, "MAX_MEMORY", "",
+			gameconfig.Memory{Limited: true, OwnerVariables: []string{"TYPE", "MEMORY"}},
+			"MAX_MEMORY", "",
 		},
 		"a short grace leaves a second": {func(s *serverspec.Spec) { s.GraceSeconds = 5 }, gameconfig.Memory{}, "STOP_DURATION", "1"},
 		"the management port gives way": {
 			func(s *serverspec.Spec) { s.Port = 25585 },
-			gameconfig.Memory{}, "MANAGEMENT_SERVER_PORT", "25586",
+			gameconfig.Memory{},
+			"MANAGEMENT_SERVER_PORT", "25586",
 		},
 	}
 	for name, test := range tests {

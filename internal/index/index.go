@@ -28,7 +28,7 @@ func Register(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, byNetwork, func(o *v1alpha1.Server) string { return o.Spec.NetworkRef.Name }),
 		add(ctx, indexer, byGroup, func(o *v1alpha1.Server) string { return o.Spec.GroupRef.Name }),
 		add(ctx, indexer, byGroup, func(o *v1alpha1.ScaleBoost) string { return o.Spec.GroupRef.Name }),
-		add(ctx, indexer, byPodUID, func(o *v1alpha1.Server) string { return string(o.Status.PodUID) }),
+		add(ctx, indexer, byPodUID, func(o *v1alpha1.Server) string { return o.Status.PodUID }),
 	)
 }
 

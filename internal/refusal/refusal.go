@@ -13,24 +13,25 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 )
 
-// Of returns the condition reason for a write that failed, and the API
-// server's own words; an empty reason for an error that a repetition may cure.
-func Of(err error) (reason, message string) {
+// Of returns the condition reason for a write that failed; it is empty for an
+// error that a repetition may cure. The message that goes with it is the API
+// server's own, err.Error().
+func Of(err error) string {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-		return "", ""
+		return ""
 	}
 	words := err.Error()
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return v1alpha1.ReasonNamespaceTerminating, words
+		return v1alpha1.ReasonNamespaceTerminating
 	case strings.Contains(words, "exceeded quota"), strings.Contains(words, "failed quota"):
-		return v1alpha1.ReasonQuotaExceeded, words
+		return v1alpha1.ReasonQuotaExceeded
 	case strings.Contains(words, "error looking up service account"):
-		return v1alpha1.ReasonNamespaceNotPrepared, words
+		return v1alpha1.ReasonNamespaceNotPrepared
 	case isPermission(words):
-		return v1alpha1.ReasonPermissionDenied, words
+		return v1alpha1.ReasonPermissionDenied
 	default:
-		return v1alpha1.ReasonPodRefused, words
+		return v1alpha1.ReasonPodRefused
 	}
 }
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package assembled
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/controllers"
+	"github.com/spawnery/spawnery-operator/internal/agentserver"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/testenv"
+)
+
+const (
+	managerNamespace = "spawnery-system"
+	managerAccount   = "spawnery-manager"
+	patience         = 20 * time.Second
+	glance           = 50 * time.Millisecond
+	nodeName         = "node1"
+)
+
+// world is one API server with a manager, a kubelet and agents.
+type world struct {
+	*testenv.Env
+	*gomega.WithT
+	t         *testing.T
+	namespace string
+	address   string
+	kube      kubernetes.Interface
+
+	mu     sync.Mutex
+	agents map[types.UID]*agent
+	online map[string]int32
+}
+
+// newWorld starts the API server, installs what config/ ships, and a kubelet
+// that runs every pod at once. The manager is started by startManager.
+func newWorld(t *testing.T) *world {
+	env := testenv.Start(t)
+	w := &world{
+		Env: env, WithT: gomega.NewWithT(t), t: t,
+		agents: map[types.UID]*agent{}, online: map[string]int32{},
+	}
+	w.SetDefaultEventuallyTimeout(patience)
+	w.SetDefaultEventuallyPollingInterval(glance)
+	for _, file := range []string{
+		"config/manager/namespace.yaml", "config/rbac/service_account.yaml", "config/rbac/role.yaml", "config/rbac/role_binding.yaml",
+	} {
+		for _, object := range testenv.ReadManifests(t, testenv.Path(t, file)) {
+			w.Expect(w.Client.Create(t.Context(), object)).To(gomega.Succeed(), file)
+		}
+	}
+	var err error
+	w.kube, err = kubernetes.NewForConfig(env.Config)
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	w.namespace = env.Namespace(t)
+	w.startNode()
+	w.address = freeAddress(w)
+	w.every(glance, w.kubelet)
+	return w
+}
+
+func freeAddress(w *world) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// startManager runs a manager as the generated ServiceAccount and returns what
+// stops it and waits until it has.
+func (w *world) startManager() func() {
+	as := w.AsServiceAccount(managerNamespace, managerAccount)
+	ctx, cancel := context.WithCancel(ctrl.LoggerInto(w.t.Context(), testr.New(w.t)))
+	mgr, err := ctrl.NewManager(as, ctrl.Options{
+		Scheme: w.Scheme, Cache: controllers.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+		Logger:     testr.New(w.t),
+	})
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	w.Expect(controllers.Setup(ctx, mgr, controllers.Options{
+		Version: "test", Namespace: managerNamespace, Image: "spawnery.test/operator:dev",
+		StartupDeadline: time.Minute, ChannelAddress: w.address, ChannelEndpoint: w.address,
+		Kube: clientFor(w, as), Reviews: clientFor(w, as), Clock: clock.RealClock{},
+	})).To(gomega.Succeed())
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		w.Expect(<-stopped).To(gomega.Succeed())
+	})
+	w.t.Cleanup(stop)
+	return stop
+}
+
+func clientFor(w *world, as *rest.Config) kubernetes.Interface {
+	made, err := kubernetes.NewForConfig(as)
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	return made
+}
+
+// every calls a function again and again until the test ends.
+func (w *world) every(interval time.Duration, do func(context.Context)) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			do(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(interval):
+			}
+		}
+	})
+	w.t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// startNode adds the one node that every pod runs on.
+func (w *world) startNode() {
+	node := &corev1.Node{}
+	node.Name = nodeName
+	w.Expect(w.Client.Create(w.t.Context(), node)).To(gomega.Succeed())
+	node.Status.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeExternalIP, Address: "203.0.113.7"},
+	}
+	w.Expect(w.Client.Status().Update(w.t.Context(), node)).To(gomega.Succeed())
+}
+
+// kubelet runs every pod of the namespace, and lets every deleted one end.
+func (w *world) kubelet(ctx context.Context) {
+	var pods corev1.PodList
+	if w.Client.List(ctx, &pods, client.InNamespace(w.namespace)) != nil {
+		return
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		switch {
+		case pod.DeletionTimestamp != nil:
+			w.endAgent(pod.UID)
+			_ = w.Client.Delete(ctx, pod, client.GracePeriodSeconds(0))
+		case pod.Spec.NodeName == "":
+			_ = w.Client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})
+		case pod.Status.Phase == corev1.PodPending:
+			runPod(pod)
+			_ = w.Client.Status().Update(ctx, pod)
+		case pod.Labels[podspec.LabelRole] == string(podspec.RoleServer):
+			w.startAgent(ctx, pod)
+		}
+	}
+}
+
+// runPod shows a pod as the kubelet does once everything in it runs.
+func runPod(pod *corev1.Pod) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.PodIP = "127.0.0.1"
+	pod.Status.PodIPs = []corev1.PodIP{{IP: "127.0.0.1"}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for _, container := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, State: running, Ready: true,
+		})
+	}
+}
+
+// join sets how many players the agent of a server reports.
+func (w *world) join(server string, players int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.online[server] = players
+	for _, one := range w.agents {
+		if one.server == server {
+			one.set(players)
+		}
+	}
+}
+
+func (w *world) startAgent(ctx context.Context, pod *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.agents[pod.UID] != nil {
+		return
+	}
+	directory, ok := w.channelFiles(ctx, pod)
+	if !ok {
+		return
+	}
+	w.agents[pod.UID] = newAgent(ctx, pod.Name, directory, w.online[pod.Name])
+}
+
+func (w *world) endAgent(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one := w.agents[uid]; one != nil {
+		one.stop()
+	}
+}
+
+// channelFiles writes what a kubelet mounts into a pod: the namespace's channel
+// ConfigMap, and a token bound to the pod.
+func (w *world) channelFiles(ctx context.Context, pod *corev1.Pod) (string, bool) {
+	var config corev1.ConfigMap
+	if w.Client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: podspec.ChannelConfigMap}, &config) != nil {
+		return "", false
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		Audiences:         []string{podspec.TokenAudience},
+		ExpirationSeconds: new(int64(600)),
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID},
+	}}
+	token := &corev1.ServiceAccount{}
+	token.Namespace, token.Name = pod.Namespace, pod.Spec.ServiceAccountName
+	if w.Client.SubResource("token").Create(ctx, token, request) != nil {
+		return "", false
+	}
+	directory := w.t.TempDir()
+	files := map[string]string{
+		podspec.ChannelEndpointKey: config.Data[podspec.ChannelEndpointKey],
+		podspec.ChannelCAKey:       config.Data[podspec.ChannelCAKey],
+		"serverName":               agentserver.ServiceName + "." + managerNamespace + ".svc",
+		"token":                    request.Status.Token,
+	}
+	for name, content := range files {
+		if os.WriteFile(filepath.Join(directory, name), []byte(content), 0o600) != nil {
+			return "", false
+		}
+	}
+	return directory, true
+}
+
+// report is what an agent of a game in order says.
+func report(players int32) *agentv1alpha1.ServerMessage {
+	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: reportOf(players)}}
+}
+
+// objects of the world
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, object := range objects {
+		object.SetNamespace(w.namespace)
+		w.Expect(w.Client.Create(w.t.Context(), object)).To(gomega.Succeed())
+	}
+}
+
+func (w *world) group(name string) *v1alpha1.ServerGroup {
+	group := &v1alpha1.ServerGroup{}
+	w.Expect(w.Client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, group)).To(gomega.Succeed())
+	return group
+}
+
+// edit changes a group as an owner does, whatever the manager writes meanwhile.
+func (w *world) edit(name string, change func(*v1alpha1.ServerGroup)) {
+	before := w.group(name)
+	after := before.DeepCopy()
+	change(after)
+	w.Expect(w.Client.Patch(w.t.Context(), after, client.MergeFrom(before))).To(gomega.Succeed())
+}
+
+func (w *world) editFront(change func(*v1alpha1.ProxyGroup)) {
+	before := w.proxyGroup()
+	after := before.DeepCopy()
+	change(after)
+	w.Expect(w.Client.Patch(w.t.Context(), after, client.MergeFrom(before))).To(gomega.Succeed())
+}
+
+func (w *world) servers() []v1alpha1.Server {
+	var list v1alpha1.ServerList
+	w.Expect(w.Client.List(w.t.Context(), &list, client.InNamespace(w.namespace))).To(gomega.Succeed())
+	return list.Items
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+)
+
+// CacheOptions keep what the operator did not make out of the caches: a cluster
+// may hold thousands of pods and claims that are none of its business.
+func CacheOptions() cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(podspec.ManagedLabels())}
+	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&corev1.Pod{}:                   ours,
+		&corev1.PersistentVolumeClaim{}: ours,
+		&corev1.Service{}:               ours,
+	}}
+}
