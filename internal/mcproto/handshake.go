@@ -36,9 +36,7 @@ type Handshake struct {
 func ParseHandshake(payload []byte) (Handshake, error) {
 	r := NewReader(payload)
 	h := Handshake{Protocol: r.VarInt(), RawHost: r.String(maxRawHost), Port: r.Uint16(), Intent: Intent(r.VarInt())}
-	switch h.Intent {
-	case IntentStatus, IntentLogin, IntentTransfer:
-	default:
+	if h.Intent < IntentStatus || h.Intent > IntentTransfer {
 		r.fail("intent %d", h.Intent)
 	}
 	if r.Len() > 0 {

@@ -5,6 +5,7 @@ package mcproto
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -216,11 +217,9 @@ type protocolRow struct {
 func (row *protocolRow) protocol() (*Protocol, error) {
 	p := &Protocol{Number: row.Protocol, Versions: row.Versions, SuccessTail: row.LoginSuccess}
 	if p.Number <= 0 || p.Number >= maxProtocol || len(p.Versions) == 0 {
-		return nil, fmt.Errorf("a released protocol number and its versions are needed")
+		return nil, errors.New("a released protocol number and its versions are needed")
 	}
-	switch p.SuccessTail {
-	case TailStrictErrorHandling, TailNone, TailSessionID:
-	default:
+	if !slices.Contains([]SuccessTail{TailStrictErrorHandling, TailNone, TailSessionID}, p.SuccessTail) {
 		return nil, fmt.Errorf("loginSuccess %q is unknown", p.SuccessTail)
 	}
 	for _, group := range []struct {
