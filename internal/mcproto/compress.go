@@ -4,6 +4,7 @@ package mcproto
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -69,7 +70,7 @@ func inflateInto(dst, compressed []byte, size int) ([]byte, error) {
 		}
 	}
 	var extra [1]byte
-	if n, err := z.zr.Read(extra[:]); n != 0 || err != io.EOF {
+	if n, err := z.zr.Read(extra[:]); n != 0 || !errors.Is(err, io.EOF) {
 		return dst, fmt.Errorf("%w: packet is larger than the %d bytes announced", ErrMalformed, size)
 	}
 	return dst, nil

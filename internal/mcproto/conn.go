@@ -5,6 +5,7 @@ package mcproto
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -157,7 +158,7 @@ func (c *Conn) readLength(f *Frame) (int, error) {
 
 // noEOF keeps a clean end of the stream apart from one inside a frame.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -7,11 +7,18 @@
 // belong to the caller.
 package mcproto
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ErrMalformed is wrapped by every error caused by the bytes of a peer, as
 // opposed to the connection itself.
 var ErrMalformed = errors.New("malformed packet")
+
+// ErrBelowThreshold means that a packet was compressed although it is smaller
+// than the threshold. It wraps ErrMalformed.
+var ErrBelowThreshold = fmt.Errorf("%w: compressed below the threshold", ErrMalformed)
 
 // Bounds on what a peer may make us hold in memory.
 const (

@@ -114,7 +114,7 @@ func (f *Frame) parseCompression(threshold int, check ThresholdCheck) error {
 		f.size, f.format = len(f.body), formatStored
 		return nil
 	case int(size) < threshold && check == RejectBelowThreshold:
-		return fmt.Errorf("%w: compressed packet of %d bytes is below the threshold of %d", ErrMalformed, size, threshold)
+		return fmt.Errorf("%w: %d bytes, threshold %d", ErrBelowThreshold, size, threshold)
 	}
 	f.body = f.body[n:]
 	f.size, f.format = int(size), formatCompressed

@@ -9,7 +9,6 @@ const (
 	maxChannelChars = 32767
 	maxLocaleChars  = 16
 	maxCookieBytes  = 5 << 10
-	maxKeyBytes     = 1024
 	maxURLChars     = 32767
 	maxHashChars    = 40
 	maxCommandChars = 32767
@@ -21,6 +20,9 @@ const BrandChannel = "minecraft:brand"
 // RegisterChannel is the plugin channel on which a side lists, separated by
 // NUL, the channels it listens on.
 const RegisterChannel = "minecraft:register"
+
+// UnregisterChannel takes channels back.
+const UnregisterChannel = "minecraft:unregister"
 
 // PluginMessage is a message on a named channel, in configuration or play.
 type PluginMessage struct {
@@ -81,50 +83,6 @@ func ParseLoginPluginAnswer(payload []byte) (LoginPluginAnswer, error) {
 		a.Data = append([]byte{}, r.Rest()...)
 	}
 	return a, r.Err()
-}
-
-// EncryptionRequest asks a client to encrypt, and to authenticate.
-type EncryptionRequest struct {
-	ServerID     string // empty since long
-	PublicKey    []byte // X.509 subject public key info of an RSA key
-	VerifyToken  []byte
-	Authenticate bool // whether the client has to call the session server
-}
-
-// Payload is the packet e describes.
-func (e EncryptionRequest) Payload() []byte {
-	return NewWriter().String(e.ServerID).ByteArray(e.PublicKey).ByteArray(e.VerifyToken).Bool(e.Authenticate).Bytes()
-}
-
-// ParseEncryptionRequest reads the request to encrypt.
-func ParseEncryptionRequest(payload []byte) (EncryptionRequest, error) {
-	r := NewReader(payload)
-	e := EncryptionRequest{ServerID: r.String(20)}
-	e.PublicKey = append([]byte{}, r.ByteArray(maxKeyBytes)...)
-	e.VerifyToken = append([]byte{}, r.ByteArray(maxKeyBytes)...)
-	e.Authenticate = r.Bool()
-	return e, r.Err()
-}
-
-// EncryptionResponse carries the shared secret and the token of the request,
-// both encrypted with the server's public key.
-type EncryptionResponse struct {
-	SharedSecret []byte
-	VerifyToken  []byte
-}
-
-// Payload is the packet e describes.
-func (e EncryptionResponse) Payload() []byte {
-	return NewWriter().ByteArray(e.SharedSecret).ByteArray(e.VerifyToken).Bytes()
-}
-
-// ParseEncryptionResponse reads the answer to an encryption request.
-func ParseEncryptionResponse(payload []byte) (EncryptionResponse, error) {
-	r := NewReader(payload)
-	e := EncryptionResponse{}
-	e.SharedSecret = append([]byte{}, r.ByteArray(maxKeyBytes)...)
-	e.VerifyToken = append([]byte{}, r.ByteArray(maxKeyBytes)...)
-	return e, r.Err()
 }
 
 // ClientInformation is what a client tells about itself once per connection.

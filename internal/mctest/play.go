@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mctest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+)
+
+// play ends with the connection.
+func (p *session) play() error {
+	joins, err := p.server.enter(p)
+	if err != nil {
+		return err
+	}
+	defer p.server.leave(p)
+	if err := p.spawn(joins); err != nil {
+		return err
+	}
+	if err := p.server.refusal(AtPlay); err != nil {
+		return err
+	}
+	stop := p.traffic()
+	defer stop()
+	for {
+		id, payload, err := p.read()
+		if err != nil {
+			return err
+		}
+		if err := p.playPacket(id, payload); err != nil {
+			return err
+		}
+	}
+}
+
+// spawn sends what a server sends first. The welcome is how bots know where
+// they are, the second line shows whether a world was kept.
+func (p *session) spawn(joins int) error {
+	ids := p.protocol.PlayClient
+	login := slices.Clone([]byte(p.game.Login))
+	binary.BigEndian.PutUint32(login, uint32(p.server.entity()))
+	for _, packet := range []struct {
+		id      int32
+		payload []byte
+	}{
+		{ids.Login, login},
+		{ids.Commands, commandTree("help", "list")},
+		{ids.PlayerPosition, p.game.Position},
+		{ids.SystemChat, p.chat(WelcomePrefix + p.server.settings.Name)},
+		{ids.SystemChat, p.chat(fmt.Sprintf("This world has seen %d joins", joins))},
+	} {
+		if err := p.send(mcproto.StatePlay, packet.id, packet.payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WelcomePrefix begins the line a double greets players with; the server's name
+// follows.
+const WelcomePrefix = "Welcome to "
+
+func (p *session) chat(text string) []byte {
+	return mcproto.SystemChatPayload(p.protocol.Number, mcproto.Plain(text), mcproto.InChat)
+}
+
+// commandTree is a root with literals that run.
+func commandTree(literals ...string) []byte {
+	const root, executableLiteral = 0x00, 0x05
+	w := mcproto.NewWriter().VarInt(int32(1 + len(literals)))
+	w.Raw(root).VarInt(int32(len(literals)))
+	for i := range literals {
+		w.VarInt(int32(i + 1))
+	}
+	for _, literal := range literals {
+		w.Raw(executableLiteral).VarInt(0).String(literal)
+	}
+	return w.VarInt(0).Bytes()
+}
+
+func (p *session) playPacket(id int32, payload []byte) error {
+	ids := p.protocol.PlayServer
+	handled, err := p.reported(reports{
+		information: ids.ClientInformation, cookie: ids.CookieResponse, message: ids.PluginMessage,
+		keepAlive: ids.KeepAlive, pong: ids.Pong,
+	}, id, payload)
+	if handled || err != nil {
+		return err
+	}
+	switch id {
+	case ids.ResourcePack:
+		_, err := p.packStatus(payload)
+		return err
+	case ids.ChatCommand:
+		return p.command(payload)
+	case ids.ChatMessage:
+		r := mcproto.NewReader(payload)
+		text := r.String(maxChatChars)
+		p.server.Broadcast(fmt.Sprintf("<%s> %s", p.profile.Name, text))
+		return r.Err()
+	case ids.ConfigurationAck:
+		return p.reconfigure()
+	}
+	return nil
+}
+
+const maxChatChars = 256
+
+func (p *session) command(payload []byte) error {
+	line, err := mcproto.ParseCommand(payload)
+	if err != nil {
+		return err
+	}
+	p.server.logf("%s issued server command: /%s", p.profile.Name, line)
+	answer := "Unknown or incomplete command, see below for error"
+	switch name, _, _ := strings.Cut(line, " "); name {
+	case "list":
+		answer = p.server.list()
+	case "help":
+		answer = "/help, /list"
+	}
+	return p.say(answer)
+}
+
+// say shows a line to the player; one who is just being reconfigured misses it.
+func (p *session) say(line string) error {
+	err := p.send(mcproto.StatePlay, p.protocol.PlayClient.SystemChat, p.chat(line))
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) list() string {
+	var names []string
+	for _, who := range s.Players() {
+		names = append(names, who.Name)
+	}
+	return fmt.Sprintf("There are %d of a max of %d players online: %s", len(names), s.settings.MaxPlayers, strings.Join(names, ", "))
+}
+
+// reconfigure is the client's consent to go back to the configuration.
+func (p *session) reconfigure() error {
+	p.mu.Lock()
+	asked := p.outbound == mcproto.StatePlay && p.between
+	p.mu.Unlock()
+	if !asked {
+		return fmt.Errorf("%w: configuration acknowledged that was not started", mcproto.ErrMalformed)
+	}
+	p.enter(mcproto.StateConfiguration)
+	if err := p.configure(); err != nil {
+		return err
+	}
+	return p.spawn(p.server.world.joins())
+}
+
+// Broadcast shows a line to everybody.
+func (s *Server) Broadcast(line string) {
+	s.logf("%s", line)
+	s.mu.Lock()
+	players := make([]*session, 0, len(s.players))
+	for _, player := range s.players {
+		players = append(players, player)
+	}
+	s.mu.Unlock()
+	for _, player := range players {
+		_ = player.say(line)
+	}
+}
+
+// Kick disconnects a player in play.
+func (s *Server) Kick(name string, reason mcproto.Text) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	player.kick(reason)
+	return nil
+}
+
+// Cut drops a player's connection without a word, as a crash does.
+func (s *Server) Cut(name string) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	return player.conn.Close()
+}
+
+// Reconfigure sends a player in play back through the configuration, as
+// Paper's API does.
+func (s *Server) Reconfigure(name string) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	return player.sendLast(mcproto.StatePlay, player.protocol.PlayClient.StartConfiguration)
+}
+
+// PushPackTo pushes a resource pack to a player in play.
+func (s *Server) PushPackTo(name string, pack mcproto.ResourcePackPush) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	return player.sendAfter(mcproto.StatePlay, player.protocol.PlayClient.ResourcePackPush, pack.Payload(), func() {
+		player.packs[pack.ID] = struct{}{}
+	})
+}
+
+// PackPending reports whether the player still owes the final status of a
+// pack.
+func (s *Server) PackPending(name string, pack uuid.UUID) (bool, error) {
+	player, err := s.player(name)
+	if err != nil {
+		return false, err
+	}
+	player.mu.Lock()
+	defer player.mu.Unlock()
+	_, pending := player.packs[pack]
+	return pending, nil
+}
+
+// AskCookieOf asks a player in play for a cookie.
+func (s *Server) AskCookieOf(name, key string) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	ask := mcproto.NewWriter().String(key).Bytes()
+	return player.sendAfter(mcproto.StatePlay, player.protocol.PlayClient.CookieRequest, ask, func() {
+		player.cookies[key] = struct{}{}
+	})
+}
+
+// PingPlayer pings a player in play.
+func (s *Server) PingPlayer(name string, id int32) error {
+	player, err := s.player(name)
+	if err != nil {
+		return err
+	}
+	ping := mcproto.NewWriter().Int32(id).Bytes()
+	return player.sendAfter(mcproto.StatePlay, player.protocol.PlayClient.Ping, ping, func() {
+		player.pings[id] = struct{}{}
+	})
+}
+
+// SendPluginMessage sends a message as a plugin would. Bukkit drops it without
+// a word when the client has not registered the channel; the result tells
+// whether it was sent.
+func (s *Server) SendPluginMessage(name string, message mcproto.PluginMessage) (bool, error) {
+	player, err := s.player(name)
+	if err != nil {
+		return false, err
+	}
+	player.mu.Lock()
+	_, registered := player.channels[message.Channel]
+	player.mu.Unlock()
+	if !registered && s.settings.on(UnregisteredChannels) {
+		return false, nil
+	}
+	err = player.send(mcproto.StatePlay, player.protocol.PlayClient.PluginMessage, message.Payload())
+	return err == nil, err
+}
+
+// Client is what a server knows of a player's client.
+type Client struct {
+	Handshake mcproto.Handshake // as this server received it
+	Address   string            // forwarded, or of the connection
+	Brand     string
+	Locale    string
+	Channels  []string                // registered, sorted
+	Messages  []mcproto.PluginMessage // all that came, oldest first
+}
+
+// ClientOf tells what is known of the client of a player in play.
+func (s *Server) ClientOf(name string) (Client, error) {
+	player, err := s.player(name)
+	if err != nil {
+		return Client{}, err
+	}
+	player.mu.Lock()
+	defer player.mu.Unlock()
+	c := Client{
+		Handshake: player.handshake, Address: player.address, Brand: player.brand, Locale: player.locale,
+		Messages: slices.Clone(player.received),
+	}
+	for channel := range player.channels {
+		c.Channels = append(c.Channels, channel)
+	}
+	slices.Sort(c.Channels)
+	return c, nil
+}
