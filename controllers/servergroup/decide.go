@@ -39,8 +39,6 @@ type plan struct {
 	floor   int
 	note    string
 	recheck time.Time
-	// duplicates are ordinals that more than one Server carries.
-	duplicates []int
 }
 
 // decide asks the decision packages, in the order in which they depend on one
@@ -105,7 +103,7 @@ func (r *Reconciler) decidePersistent(group *v1alpha1.ServerGroup, seen observat
 	if down := sized.TakeDown; down != nil {
 		decided.remove = append(decided.remove, removal{down.Name, down.Note})
 	}
-	decided.duplicates, decided.note, decided.recheck = sized.Duplicates, sized.Note, sized.Recheck
+	decided.note, decided.recheck = sized.Note, sized.Recheck
 	decided.floor = replicas
 }
 
