@@ -49,7 +49,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("opening the data directory: %w", err)
 	}
-	defer root.Close()
+	// Nothing is written through this handle.
+	defer func() { _ = root.Close() }()
 	dir := directory{root: root, spec: cfg.Spec}
 	if err := dir.checkWritable(); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (d directory) read(name string) ([]byte, fs.FileMode, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
 		return nil, 0, err

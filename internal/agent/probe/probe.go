@@ -41,7 +41,7 @@ func Login(ctx context.Context, game Game) (agentv1alpha1.ForwardingState, error
 	if err != nil {
 		return unknown, fmt.Errorf("dialling the game: %w", err)
 	}
-	defer nc.Close()
+	defer func() { _ = nc.Close() }()
 	// Closing is what ends a read or write that the context outlived.
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	defer stop()
@@ -91,28 +91,11 @@ func judge(conn *mcproto.Conn, frame *mcproto.Frame) (agentv1alpha1.ForwardingSt
 	case mcproto.LoginSuccess:
 		return agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_ACTIVE, nil
 	case mcproto.LoginPluginRequest:
-		question, err := mcproto.ParseLoginPluginQuestion(payload)
-		if err != nil {
-			return unknown, err
-		}
-		if question.Channel == mcproto.ForwardingChannel {
-			return agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE, nil
-		}
-		return unknown, conn.WritePacket(mcproto.LoginPluginResponse, mcproto.LoginPluginAnswer{ID: question.ID}.Payload())
+		return questioned(conn, payload)
 	case mcproto.LoginCookieRequest:
-		key, err := mcproto.ParseCookieRequest(payload)
-		if err != nil {
-			return unknown, err
-		}
-		return unknown, conn.WritePacket(mcproto.LoginCookieResponse, mcproto.Cookie{Key: key}.ResponsePayload())
+		return unknown, withoutCookie(conn, payload)
 	case mcproto.LoginCompression:
-		reader := mcproto.NewReader(payload)
-		threshold := reader.VarInt()
-		if err := reader.Err(); err != nil {
-			return unknown, fmt.Errorf("reading the compression threshold: %w", err)
-		}
-		conn.SetCompression(int(threshold), mcproto.AcceptBelowThreshold)
-		return unknown, nil
+		return unknown, compress(conn, payload)
 	case mcproto.LoginDisconnect:
 		reason, err := mcproto.ParseDisconnect(mcproto.StateLogin, payload)
 		if err != nil {
@@ -122,6 +105,38 @@ func judge(conn *mcproto.Conn, frame *mcproto.Frame) (agentv1alpha1.ForwardingSt
 	default:
 		return unknown, nil
 	}
+}
+
+// questioned is the game asking who the player is, or something of a plugin's
+// that a proxy would not understand either.
+func questioned(conn *mcproto.Conn, payload []byte) (agentv1alpha1.ForwardingState, error) {
+	const unknown = agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED
+	question, err := mcproto.ParseLoginPluginQuestion(payload)
+	if err != nil {
+		return unknown, err
+	}
+	if question.Channel == mcproto.ForwardingChannel {
+		return agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE, nil
+	}
+	return unknown, conn.WritePacket(mcproto.LoginPluginResponse, mcproto.LoginPluginAnswer{ID: question.ID}.Payload())
+}
+
+func withoutCookie(conn *mcproto.Conn, payload []byte) error {
+	key, err := mcproto.ParseCookieRequest(payload)
+	if err != nil {
+		return err
+	}
+	return conn.WritePacket(mcproto.LoginCookieResponse, mcproto.Cookie{Key: key}.ResponsePayload())
+}
+
+func compress(conn *mcproto.Conn, payload []byte) error {
+	reader := mcproto.NewReader(payload)
+	threshold := reader.VarInt()
+	if err := reader.Err(); err != nil {
+		return fmt.Errorf("reading the compression threshold: %w", err)
+	}
+	conn.SetCompression(int(threshold), mcproto.AcceptBelowThreshold)
+	return nil
 }
 
 // Refused is a game that ended the login before it showed what it does.

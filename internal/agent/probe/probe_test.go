@@ -37,7 +37,7 @@ func play(t *testing.T, s script) probe.Game {
 		if err != nil {
 			return
 		}
-		defer nc.Close()
+		defer func() { _ = nc.Close() }()
 		conn := mcproto.NewConn(nc)
 		expectLogin(t, conn)
 		s(t, conn)

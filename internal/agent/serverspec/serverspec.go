@@ -58,11 +58,11 @@ const (
 type Flavor string
 
 const (
-	// FlavorPaper: server.properties and Paper's forwarding settings.
+	// FlavorPaper reads server.properties and Paper's forwarding settings.
 	FlavorPaper Flavor = "Paper"
-	// FlavorVanilla: server.properties; the game knows no forwarding.
+	// FlavorVanilla reads server.properties and knows no forwarding.
 	FlavorVanilla Flavor = "Vanilla"
-	// FlavorCustom: server.properties; how the game forwards is the image's.
+	// FlavorCustom reads server.properties; how it forwards is the image's.
 	FlavorCustom Flavor = "Custom"
 )
 
@@ -70,9 +70,9 @@ const (
 type Forwarding string
 
 const (
-	// ForwardingVelocity: Velocity's modern forwarding with the shared secret.
+	// ForwardingVelocity is Velocity's modern forwarding with the shared secret.
 	ForwardingVelocity Forwarding = "Velocity"
-	// ForwardingNone: not at all; whoever reaches the port is anybody.
+	// ForwardingNone is none: whoever reaches the port is anybody.
 	ForwardingNone Forwarding = "None"
 )
 

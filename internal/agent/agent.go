@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agent is the program beside the game: it knows who is online, says
+// whether the server is ready, gives out its seats, stops it in good order and
+// tells the manager all of it. It works the same while no manager answers.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/utils/clock"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
+	"github.com/spawnery/spawnery-operator/internal/agent/players"
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+	"github.com/spawnery/spawnery-operator/internal/channelclient"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/seats"
+)
+
+// shutdownWithin is what requests get to end in when the agent has to.
+const shutdownWithin = time.Second
+
+// Config is all an agent needs.
+type Config struct {
+	Spec serverspec.Spec
+	// GameHost is where the game is, seen from here. In a pod: 127.0.0.1.
+	GameHost string
+	// ManagementSecret opens the game's management protocol.
+	ManagementSecret string
+	// ForwardingSecrets verify who asks for seats; the first is in force.
+	ForwardingSecrets [][]byte
+	// Listener is the agent's port. Run closes it.
+	Listener net.Listener
+	// Channel says where the manager is. Version and Clock in it are those of
+	// the agent.
+	Channel channelclient.Config
+}
+
+// Agent is the state of one server and everybody who reads or changes it.
+type Agent struct {
+	cfg      Config
+	clock    clock.WithTicker
+	ledger   *ledger.Ledger
+	watcher  *players.Watcher
+	verifier *seats.Verifier
+	// changed wakes the channel, probe the prober. Both have room for one.
+	changed, probe chan struct{}
+	saves          saves
+	stop           stopping
+
+	mu    sync.Mutex
+	state state
+	// told is the last report that was worth one, without its times.
+	told *agentv1alpha1.ServerReport
+	// moved is closed and made anew whenever the state changes.
+	moved chan struct{}
+}
+
+// New makes an agent that knows nothing yet.
+func New(cfg Config) (*Agent, error) {
+	if cfg.Channel.Clock == nil || cfg.Listener == nil {
+		return nil, errors.New("an agent needs a clock and a listener")
+	}
+	verifier, err := seats.NewVerifier(cfg.Channel.Clock, cfg.ForwardingSecrets...)
+	if err != nil {
+		return nil, err
+	}
+	protocols, err := mcproto.DefaultProtocols()
+	if err != nil {
+		return nil, fmt.Errorf("reading the table of protocols: %w", err)
+	}
+	a := &Agent{
+		cfg: cfg, clock: cfg.Channel.Clock, verifier: verifier,
+		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),
+		state: state{spec: cfg.Spec},
+	}
+	a.ledger = ledger.New(cfg.Spec.Server, a.state.limits())
+	a.watcher = players.New(players.Config{
+		Host: cfg.GameHost, Port: cfg.Spec.Port, ManagementPort: cfg.Spec.ManagementPort(),
+		Secret: cfg.ManagementSecret, Protocol: protocols.Newest().Number,
+		Clock: a.clock, OnObservation: a.observed,
+	})
+	return a, nil
+}
+
+// Run works until ctx ends, and then ends within two seconds. It returns an
+// error when it could not work at all.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	web := a.web(ctx)
+	failed := make(chan error, 1)
+	var running sync.WaitGroup
+	running.Go(func() { a.watcher.Run(ctx) })
+	running.Go(func() { a.proveForwarding(ctx) })
+	running.Go(func() { _ = channelclient.RunServer(ctx, a.cfg.Channel, a.peer()) })
+	running.Go(func() {
+		if err := web.Serve(a.cfg.Listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serving port %d: %w", serverspec.Port, err)
+		}
+	})
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	cancel()
+	shutdown(context.WithoutCancel(ctx), web)
+	running.Wait()
+	return err
+}
+
+// shutdown lets requests end, and ends those that do not.
+func shutdown(ctx context.Context, web *http.Server) {
+	ctx, cancel := context.WithTimeout(ctx, shutdownWithin)
+	defer cancel()
+	if web.Shutdown(ctx) != nil {
+		// What is still open then, nobody waits for.
+		_ = web.Close()
+	}
+}
+
+// observed takes the next picture of the game.
+func (a *Agent) observed(game players.Observation) {
+	a.change(func(s *state) {
+		s.game = game
+		if game.Counted {
+			a.ledger.Observe(game.Sample)
+		} else {
+			a.ledger.Forget()
+		}
+	})
+}
+
+// change changes the state and has everybody act on what follows from it.
+func (a *Agent) change(how func(*state)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	how(&a.state)
+	a.ledger.SetLimits(a.state.limits())
+	a.ledger.SetDoor(a.state.door())
+	if a.state.probeDue() {
+		poke(a.probe)
+	}
+	a.tell()
+	close(a.moved)
+	a.moved = make(chan struct{})
+}
+
+// tell wakes the channel when there is something new to say.
+func (a *Agent) tell() {
+	report := a.state.report(a.ledger.Pending(a.clock.Now()))
+	report.SampledAt = nil
+	if proto.Equal(a.told, report) {
+		return
+	}
+	a.told = report
+	poke(a.changed)
+}
+
+// look returns the state of this moment, and a channel that is closed when
+// there is another.
+func (a *Agent) look() (state, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state, a.moved
+}
+
+// poke wakes whoever waits on a channel with room for one.
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
