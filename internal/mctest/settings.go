@@ -63,6 +63,16 @@ const (
 	Online
 )
 
+// StatusReplies says whether the server list is answered, server.properties'
+// enable-status.
+type StatusReplies int
+
+// The replies.
+const (
+	AnswerStatus StatusReplies = iota
+	IgnoreStatus
+)
+
 // Settings describe a server double. The zero value is a strict server on a
 // free port of the loopback interface.
 type Settings struct {
@@ -82,7 +92,8 @@ type Settings struct {
 
 	Management *ManagementSettings // nil: no management protocol
 
-	Off Switch // what the server does not do
+	Off    Switch // what the server does not do
+	Status StatusReplies
 
 	KeepAlive    time.Duration // between keep-alives; 10 s if 0
 	Timeout      time.Duration // of a silent client or a slow login; 30 s if 0

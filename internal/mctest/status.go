@@ -15,6 +15,9 @@ const maxSample = 12
 // status answers the server list.
 func (p *session) status() error {
 	p.inbound = mcproto.StateStatus
+	if p.server.settings.Status == IgnoreStatus {
+		return nil
+	}
 	for {
 		id, payload, err := p.read()
 		if err != nil {

@@ -4,6 +4,8 @@ package mctest
 
 import (
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -311,4 +313,22 @@ func TestRegistriesAreInFullForAClientThatKnowsNothing(t *testing.T) {
 	if sizes[true] == 0 || sizes[false] < 5*sizes[true] {
 		t.Fatalf("known %d bytes, unknown %d bytes", sizes[true], sizes[false])
 	}
+}
+
+// lockedLog keeps a server's console.
+type lockedLog struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
