@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 )
 
@@ -42,8 +44,12 @@ func (s *Store) Changed() <-chan struct{} {
 // Revision is that of the list held; 0 until this process received a full one.
 func (s *Store) Revision() uint64 { return s.View().revision }
 
-// SetSettings replaces the settings.
+// SetSettings replaces the settings. Equal ones, which the manager restates,
+// are no change.
 func (s *Store) SetSettings(settings *agentv1alpha1.ProxySettings) {
+	if proto.Equal(settings, s.View().Settings) {
+		return
+	}
 	s.change(func(v *View) { v.Settings = settings })
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -22,19 +23,29 @@ const Patience = 30 * time.Second
 type Conn struct {
 	net.Conn
 	clock    clock.PassiveClock
-	patience time.Duration
+	patience atomic.Int64 // a time.Duration
 }
 
 // NewConn guards a connection.
 func NewConn(nc net.Conn, clk clock.PassiveClock) *Conn {
-	return &Conn{Conn: nc, clock: clk, patience: Patience}
+	c := &Conn{Conn: nc, clock: clk}
+	c.patience.Store(int64(Patience))
+	return c
+}
+
+// Hurry lowers the patience, also of a write that waits already, and bounds
+// the reads that follow by the same time.
+func (c *Conn) Hurry(d time.Duration) {
+	c.patience.Store(int64(d))
+	// A connection that fails here fails at the next write.
+	_ = c.SetDeadline(c.clock.Now().Add(d))
 }
 
 // Write writes all of b, however slowly it is taken.
 func (c *Conn) Write(b []byte) (int, error) {
 	written := 0
 	for {
-		if err := c.SetWriteDeadline(c.clock.Now().Add(c.patience)); err != nil {
+		if err := c.SetWriteDeadline(c.clock.Now().Add(time.Duration(c.patience.Load()))); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(b[written:])

@@ -16,6 +16,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+// patience is longer than the kernel's own probes of a full receiver.
+const patience = time.Second
+
 // pair is two ends of a real connection with small buffers.
 func pair(t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
@@ -36,8 +39,7 @@ func pair(t *testing.T) (*Conn, *net.TCPConn) {
 	_ = ours.(*net.TCPConn).SetWriteBuffer(64 << 10)
 	_ = theirs.(*net.TCPConn).SetReadBuffer(64 << 10)
 	c := NewConn(ours, clock.RealClock{})
-	// Longer than the kernel's own probes of a full receiver.
-	c.patience = time.Second
+	c.patience.Store(int64(patience))
 	return c, theirs.(*net.TCPConn)
 }
 
@@ -62,7 +64,7 @@ func TestASlowPeerIsWaitedFor(t *testing.T) {
 				break
 			}
 			total += n
-			time.Sleep(c.patience / 50)
+			time.Sleep(patience / 50)
 		}
 		done <- total
 	}()
@@ -70,7 +72,7 @@ func TestASlowPeerIsWaitedFor(t *testing.T) {
 	if n, err := c.Write(make([]byte, size)); n != size || err != nil {
 		t.Errorf("wrote %d, %v", n, err)
 	}
-	if took := time.Since(began); took < c.patience {
+	if took := time.Since(began); took < patience {
 		t.Errorf("took only %s: the test waited for nobody", took)
 	}
 	if total := <-done; total != size {

@@ -11,6 +11,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/routing"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
@@ -34,51 +35,16 @@ func NewFinder(clk clock.WithTicker, store *directory.Store, agents *seats.Clien
 	return &Finder{clock: clk, store: store, agents: agents, estimates: newEstimates(clk)}
 }
 
-// Find returns a place, which the caller must Close. The error is a *NoPlace,
-// a *seats.Refusal for a server wanted by name, or ctx's.
+// Find returns a place, which the caller must Close. The error is a *NoPlace or
+// that of ctx.
 func (f *Finder) Find(ctx context.Context, r Request) (*Place, error) {
 	view := f.store.View()
-	if r.Claim == ClaimName {
-		return f.findNamed(ctx, view, r)
-	}
-	var lack *NoPlace
-	for _, group := range r.Groups {
-		place, err := f.findInGroup(ctx, view, r, group)
+	ranking := f.rank(view, r)
+	lack := lackOf(ranking.Lack)
+	for i, candidate := range ranking.Candidates {
+		place, err := f.ask(ctx, view.Server(candidate.Server), r)
 		if err == nil {
-			return place, nil
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if found, ok := errors.AsType[*NoPlace](err); ok && (lack == nil || lack.Lack == LackServers && found.Lack != LackServers) {
-			lack = found
-		}
-	}
-	if lack == nil {
-		lack = &NoPlace{Lack: LackServers}
-	}
-	return nil, lack
-}
-
-func (f *Finder) findNamed(ctx context.Context, view *directory.View, r Request) (*Place, error) {
-	server := view.Server(r.Server)
-	if server == nil || !r.Claim.open(server.GetDoor()) {
-		return nil, &NoPlace{Lack: LackServers, Group: server.GetGroup()}
-	}
-	return f.ask(ctx, server, r)
-}
-
-// findInGroup asks the servers of one group, the best first, until one agrees.
-func (f *Finder) findInGroup(ctx context.Context, view *directory.View, r Request, group string) (*Place, error) {
-	choice := f.candidates(view, r, group)
-	if len(choice.ranked) == 0 {
-		return nil, &NoPlace{Lack: choice.lack, Group: group}
-	}
-	lack := LackAnswers
-	for i, candidate := range choice.ranked {
-		place, err := f.ask(ctx, candidate.server, r)
-		if err == nil {
-			return f.compare(ctx, place, choice.ranked[i+1:], r), nil
+			return f.compare(ctx, place, f.rivals(view, ranking.Candidates[i:]), r), nil
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -87,22 +53,46 @@ func (f *Finder) findInGroup(ctx context.Context, view *directory.View, r Reques
 			lack = LackSeats
 		}
 	}
-	return nil, &NoPlace{Lack: lack, Group: group}
+	return nil, &NoPlace{Lack: lack, Group: r.wanted()}
+}
+
+// lackOf is why a search fails in which every agent asked is silent.
+func lackOf(lack routing.Lack) Lack {
+	switch lack {
+	case routing.LackServers:
+		return LackServers
+	case routing.LackSeats:
+		return LackSeats
+	case routing.LackNothing:
+	}
+	return LackAnswers
+}
+
+// rivals are the other candidates of the first one's group.
+func (f *Finder) rivals(view *directory.View, candidates []routing.Candidate) []*agentv1alpha1.DirectoryServer {
+	var list []*agentv1alpha1.DirectoryServer
+	for _, other := range candidates[1:] {
+		if other.Group == candidates[0].Group {
+			list = append(list, view.Server(other.Server))
+		}
+	}
+	return list
 }
 
 // compare gives up a place for one on a server that turns out to be emptier:
 // another proxy may have filled the first one since the directory was made.
-func (f *Finder) compare(ctx context.Context, place *Place, others []candidate, r Request) *Place {
+func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alpha1.DirectoryServer, r Request) *Place {
 	asked := 1
-	for _, other := range others {
+	for _, other := range rivals {
 		if asked == comparisons {
 			break
 		}
-		if f.estimates.players(other.server)+1 >= place.taken || other.free <= 0 {
+		players := f.estimates.players(other)
+		if players+1 >= place.taken || players >= int(other.GetPlayableSlots()) {
 			continue
 		}
 		asked++
-		rival, err := f.ask(ctx, other.server, r)
+		rival, err := f.ask(ctx, other, r)
 		if err != nil {
 			continue
 		}
@@ -118,7 +108,7 @@ func (f *Finder) compare(ctx context.Context, place *Place, others []candidate, 
 
 // ask asks one agent for a seat.
 func (f *Finder) ask(ctx context.Context, server *agentv1alpha1.DirectoryServer, r Request) (*Place, error) {
-	question := seats.Ask{Server: server.GetName(), Player: r.Player, Way: r.Claim.way(), Bypass: r.bypasses(server.GetGroup())}
+	question := seats.Ask{Server: server.GetName(), Player: r.Player, Way: r.way(), Bypass: r.privilege(server.GetGroup()) == routing.JoinsFull}
 	asking, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	// Counted before the question, so that others who choose now see it.
@@ -149,7 +139,3 @@ func (f *Finder) learnRefusal(server *agentv1alpha1.DirectoryServer, err error) 
 		seats.UnknownSeat, seats.NotSigned, seats.Malformed:
 	}
 }
-
-func (r Request) bypasses(group string) bool { return r.Bypass != nil && r.Bypass(group) }
-
-func (r Request) avoids(server string) bool { return r.Avoid != nil && r.Avoid(server) }

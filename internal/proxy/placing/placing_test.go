@@ -18,6 +18,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/routing"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/seats/seatstest"
 )
@@ -41,7 +42,7 @@ func newNetwork(t *testing.T) *network {
 func (n *network) add(name string, players, playable, slots int) *agentv1alpha1.DirectoryServer {
 	n.t.Helper()
 	a, err := seatstest.Start(seatstest.Config{
-		Server: name, Playable: playable, Slots: slots, Secret: secret, Online: func() int { return players },
+		Server: name, Playable: playable, Slots: slots, Secret: secret, Online: func() []string { return make([]string, players) },
 	})
 	if err != nil {
 		n.t.Fatal(err)
@@ -71,13 +72,13 @@ func (n *network) finder(clk clock.WithTicker) *Finder {
 	return NewFinder(clk, n.store, client)
 }
 
-func (n *network) request(claim Claim, groups ...string) Request {
+func (n *network) request(claim routing.Claim, groups ...string) Request {
 	n.players++
 	name := fmt.Sprintf("player%d", n.players)
 	return Request{Player: seats.Player{UUID: uuid.New(), Name: name}, Claim: claim, Groups: groups}
 }
 
-func lackOf(err error) *NoPlace {
+func noPlace(err error) *NoPlace {
 	lack, _ := errors.AsType[*NoPlace](err)
 	return lack
 }
@@ -88,7 +89,7 @@ func TestTheServerWithTheFewestPlayersIsChosen(t *testing.T) {
 	n.add("lobby-b", 3, 20, 20)
 	n.add("lobby-c", 4, 20, 20)
 	n.publish()
-	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(ClaimChoice, "lobby"))
+	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByChoice, "lobby"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestGroupsAreTriedInOrder(t *testing.T) {
 	n.add("survival-0", 0, 20, 20)
 	n.add("lobby-a", 20, 20, 20)
 	n.publish()
-	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(ClaimChoice, "lobby", "survival"))
+	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByChoice, "lobby", "survival"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 		"there are no servers":      {prepare: func(*network) {}, want: NoPlace{LackServers, "lobby"}},
 		"every door is closed":      {prepare: func(n *network) { n.add("lobby-a", 0, 9, 9).Door = closed }, want: NoPlace{LackServers, "lobby"}},
 		"every seat is taken":       {prepare: func(n *network) { n.add("lobby-a", 9, 9, 9) }, want: NoPlace{LackSeats, "lobby"}},
-		"the second group is full":  {prepare: func(n *network) { n.add("hub-a", 9, 9, 9) }, want: NoPlace{LackSeats, "hub"}},
+		"the second group is full":  {prepare: func(n *network) { n.add("hub-a", 9, 9, 9) }, want: NoPlace{LackSeats, "lobby"}},
 		"the agent refuses":         {prepare: func(n *network) { n.add("lobby-a", 9, 9, 9).Players = new(int32(2)) }, want: NoPlace{LackSeats, "lobby"}},
 		"the agent does not answer": {prepare: func(n *network) { n.add("lobby-a", 0, 9, 9); n.agents["lobby-a"].Close() }, want: NoPlace{LackAnswers, "lobby"}},
 	} {
@@ -133,8 +134,8 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 			n := newNetwork(t)
 			tt.prepare(n)
 			n.publish()
-			_, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(ClaimChoice, "lobby", "hub"))
-			if got := lackOf(err); got == nil || *got != tt.want {
+			_, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByChoice, "lobby", "hub"))
+			if got := noPlace(err); got == nil || *got != tt.want {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 		})
@@ -143,25 +144,25 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 
 func TestWhoMayTakeASeatBeyondThePlayableOnes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		claim  Claim
-		bypass bool
-		door   agentv1alpha1.DoorState
-		want   bool
+		claim     routing.Claim
+		privilege routing.Privilege
+		door      agentv1alpha1.DoorState
+		want      bool
 	}{
-		"who could go elsewhere may not":             {claim: ClaimChoice, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN},
-		"who must leave may":                         {claim: ClaimNeed, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, want: true},
-		"who may join full rounds may":               {claim: ClaimChoice, bypass: true, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, want: true},
-		"who is sent by name may":                    {claim: ClaimName, door: agentv1alpha1.DoorState_DOOR_STATE_BY_NAME, want: true},
-		"who must leave stays out of a named door":   {claim: ClaimNeed, door: agentv1alpha1.DoorState_DOOR_STATE_BY_NAME},
-		"nobody passes a closed door":                {claim: ClaimName, door: agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
-		"nobody passes into a server that is moving": {claim: ClaimName, door: agentv1alpha1.DoorState_DOOR_STATE_MOVING},
+		"who could go elsewhere may not":             {claim: routing.ByChoice, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN},
+		"who must leave may":                         {claim: routing.ByNeed, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, want: true},
+		"who may join full rounds may":               {claim: routing.ByChoice, privilege: routing.JoinsFull, door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, want: true},
+		"who is sent by name may":                    {claim: routing.ByName, door: agentv1alpha1.DoorState_DOOR_STATE_BY_NAME, want: true},
+		"who must leave stays out of a named door":   {claim: routing.ByNeed, door: agentv1alpha1.DoorState_DOOR_STATE_BY_NAME},
+		"nobody passes a closed door":                {claim: routing.ByName, door: agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
+		"nobody passes into a server that is moving": {claim: routing.ByName, door: agentv1alpha1.DoorState_DOOR_STATE_MOVING},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
 			n.add("lobby-a", 12, 12, 20).Door = tt.door
 			n.publish()
 			r := n.request(tt.claim, "lobby")
-			r.Server, r.Bypass = "lobby-a", func(string) bool { return tt.bypass }
+			r.Server, r.Privilege = "lobby-a", func(string) routing.Privilege { return tt.privilege }
 			place, err := n.finder(clock.RealClock{}).Find(t.Context(), r)
 			if (err == nil) != tt.want {
 				t.Errorf("got %v, want a seat: %v", err, tt.want)
@@ -178,7 +179,7 @@ func TestWhoMustLeavePrefersAFreePlayableSeat(t *testing.T) {
 	n.add("lobby-a", 3, 3, 20)
 	n.add("lobby-b", 9, 10, 20)
 	n.publish()
-	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(ClaimNeed, "lobby"))
+	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByNeed, "lobby"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +194,8 @@ func TestAServerToAvoidIsNotAsked(t *testing.T) {
 	n.add("lobby-a", 0, 20, 20)
 	n.add("lobby-b", 9, 20, 20)
 	n.publish()
-	r := n.request(ClaimNeed, "lobby")
-	r.Avoid = func(name string) bool { return name == "lobby-a" }
+	r := n.request(routing.ByNeed, "lobby")
+	r.Exclude = []string{"lobby-a"}
 	place, err := n.finder(clock.RealClock{}).Find(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestASeatIsRenewedUntilThePlayerArrivesAndGivenBackWhenTheyDoNot(t *testing
 	f := n.finder(clk)
 	agent := n.agents["lobby-a"]
 
-	stays, err := f.Find(t.Context(), n.request(ClaimChoice, "lobby"))
+	stays, err := f.Find(t.Context(), n.request(routing.ByChoice, "lobby"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestASeatIsRenewedUntilThePlayerArrivesAndGivenBackWhenTheyDoNot(t *testing
 	stays.Arrived()
 	stays.Close()
 
-	fails, err := f.Find(t.Context(), n.request(ClaimChoice, "lobby"))
+	fails, err := f.Find(t.Context(), n.request(routing.ByChoice, "lobby"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func TestTwoProxiesKeepTwoServersWithinOnePlayer(t *testing.T) {
 	proxies := []*Finder{n.finder(clock.RealClock{}), n.finder(clock.RealClock{})}
 	for i := range 60 {
 		// Uneven on purpose: one proxy gets two of three players.
-		place, err := proxies[min(i%3, 1)].Find(t.Context(), n.request(ClaimChoice, "lobby"))
+		place, err := proxies[min(i%3, 1)].Find(t.Context(), n.request(routing.ByChoice, "lobby"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,13 +281,13 @@ func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
 	var mu sync.Mutex
 	in, lacks := 0, []Lack{}
 	for i := range 200 {
-		r := n.request(ClaimChoice, "bedwars")
+		r := n.request(routing.ByChoice, "bedwars")
 		group.Go(func() {
 			place, err := proxies[i%2].Find(t.Context(), r)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				lacks = append(lacks, lackOf(err).Lack)
+				lacks = append(lacks, noPlace(err).Lack)
 				return
 			}
 			in++

@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placing finds a player a seat: it chooses a server by what is known
-// of all of them, and asks that server's agent, which alone decides.
+// Package placing finds a player a seat: it ranks servers by what is known of
+// all of them, and asks their agents, which alone decide.
 package placing
 
 import (
 	"fmt"
 
-	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/routing"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
-// Claim is how strong a player's case for a place is.
-type Claim int
+// Request describes a search.
+type Request struct {
+	Player seats.Player
+	Claim  routing.Claim
+	// Groups are tried in order. Unused with routing.ByName.
+	Groups []string
+	// Server is the one that is wanted, with routing.ByName.
+	Server string
+	// Exclude names servers that are out of the question.
+	Exclude []string
+	// Privilege is the player's for a group. Optional: they have none.
+	Privilege func(group string) routing.Privilege
+}
 
-const (
-	// ClaimChoice is somebody who could also go elsewhere: they get a free
-	// playable seat behind an open door.
-	ClaimChoice Claim = iota
-	// ClaimNeed is somebody who must leave where they are, or has waited as
-	// long as anybody is made to: any seat behind an open door.
-	ClaimNeed
-	// ClaimName is somebody sent to this very server: any seat, also behind a
-	// door that is closed to unasked players.
-	ClaimName
-)
+func (r Request) privilege(group string) routing.Privilege {
+	if r.Privilege == nil {
+		return routing.Ordinary
+	}
+	return r.Privilege(group)
+}
 
 // way is the claim in the words of the seat protocol.
-func (c Claim) way() seats.Way {
-	if c == ClaimChoice {
+func (r Request) way() seats.Way {
+	if r.Claim == routing.ByChoice {
 		return seats.ByChoice
 	}
 	return seats.ByName
 }
 
-// Request describes a search.
-type Request struct {
-	Player seats.Player
-	Claim  Claim
-	// Groups are tried in order. Unused with ClaimName.
-	Groups []string
-	// Server is the one that is wanted, with ClaimName.
-	Server string
-	// Avoid leaves servers out, by name. Optional.
-	Avoid func(server string) bool
-	// Bypass says whether the player may join full rounds of a group.
-	// Optional: nobody may.
-	Bypass func(group string) bool
+// wanted is the first group the player would go to.
+func (r Request) wanted() string {
+	if len(r.Groups) == 0 {
+		return ""
+	}
+	return r.Groups[0]
 }
 
 // Lack says why no place was found.
@@ -64,7 +63,7 @@ const (
 // NoPlace is returned when no server has a seat for the player.
 type NoPlace struct {
 	Lack Lack
-	// Group that lacked it, of several the first one with any server.
+	// Group is the first one that was wanted.
 	Group string
 }
 
@@ -72,19 +71,11 @@ type NoPlace struct {
 func (n *NoPlace) Error() string {
 	switch n.Lack {
 	case LackServers:
-		return fmt.Sprintf("no server of %q can be joined", n.Group)
+		return fmt.Sprintf("no server can be joined, %q was wanted first", n.Group)
 	case LackSeats:
-		return fmt.Sprintf("no server of %q has a free seat", n.Group)
+		return fmt.Sprintf("no server has a free seat, %q was wanted first", n.Group)
 	case LackAnswers:
-		return fmt.Sprintf("no agent of %q answered", n.Group)
+		return fmt.Sprintf("no agent answered, %q was wanted first", n.Group)
 	}
 	return "no place"
-}
-
-// open reports whether the door lets the claim through.
-func (c Claim) open(door agentv1alpha1.DoorState) bool {
-	if door == agentv1alpha1.DoorState_DOOR_STATE_BY_NAME {
-		return c == ClaimName
-	}
-	return door == agentv1alpha1.DoorState_DOOR_STATE_OPEN
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,7 +25,7 @@ type Agent struct {
 	mu       sync.Mutex
 	playable int
 	slots    int
-	online   func() int
+	online   func() []string
 	refusal  *seats.Refusal
 	granted  map[string]seats.Ask
 	next     int
@@ -38,9 +39,8 @@ type Config struct {
 	Server          string
 	Playable, Slots int
 	Secret          []byte
-	// Online is how many have arrived; seats of those who did are given back
-	// with Arrived. Optional.
-	Online func() int
+	// Online names who has arrived: their seats end there. Optional.
+	Online func() []string
 }
 
 // Start serves until Close.
@@ -78,17 +78,6 @@ func (a *Agent) Open(playable int) {
 	a.playable = playable
 }
 
-// Arrived turns a player's seat into an online player; Online must count them.
-func (a *Agent) Arrived(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id, ask := range a.granted {
-		if ask.Player.Name == name {
-			delete(a.granted, id)
-		}
-	}
-}
-
 // Asked is how many questions were asked.
 func (a *Agent) Asked() int { return a.read(&a.asked) }
 
@@ -102,6 +91,7 @@ func (a *Agent) Most() int { return a.read(&a.most) }
 func (a *Agent) Pending() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	_ = a.taken()
 	return len(a.granted)
 }
 
@@ -111,13 +101,18 @@ func (a *Agent) read(n *int) int {
 	return *n
 }
 
-// taken counts everybody once: somebody online may still hold a seat.
+// taken counts everybody once: a seat ends when its player has arrived.
 func (a *Agent) taken() int {
-	n := len(a.granted)
-	if a.online != nil {
-		n += a.online()
+	if a.online == nil {
+		return len(a.granted)
 	}
-	return n
+	online := a.online()
+	for id, ask := range a.granted {
+		if slices.Contains(online, ask.Player.Name) {
+			delete(a.granted, id)
+		}
+	}
+	return len(a.granted) + len(online)
 }
 
 func (a *Agent) ask(w http.ResponseWriter, r *http.Request) {

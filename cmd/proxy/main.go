@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command proxy is a network's front door: players join it, and it brings them
+// to a server.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/utils/clock"
+
+	"github.com/spawnery/spawnery-operator/internal/channelclient"
+	"github.com/spawnery/spawnery-operator/internal/proxy"
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+// options are what the flags say.
+type options struct {
+	listen, http                    string
+	channelDir, tokenFile           string
+	secretFile, stateDir            string
+	sessionServer, connectionLimits string
+	drainTimeout, linger            time.Duration
+	verbosity                       int
+}
+
+func main() {
+	opts := options{}
+	flag.StringVar(&opts.listen, "listen", ":25565", "address that takes players")
+	flag.StringVar(&opts.http, "http", ":8080", "address that answers /readyz, /healthz and /metrics")
+	flag.StringVar(&opts.channelDir, "channel-dir", "/etc/spawnery/channel", "directory with the manager's endpoint and ca.crt")
+	flag.StringVar(&opts.tokenFile, "token-file", "/var/run/secrets/spawnery/token", "file with the pod's token for the manager")
+	flag.StringVar(&opts.secretFile, "secret-file", "/etc/spawnery/forwarding/secret", "file with the network's forwarding secret; the one before it, if any, is the file previous beside it")
+	flag.StringVar(&opts.stateDir, "state-dir", "", "directory that keeps the last server list for a restart; empty keeps none")
+	flag.StringVar(&opts.sessionServer, "session-server", login.DefaultSessionServer, "base address that authenticates players")
+	flag.StringVar(&opts.connectionLimits, "connection-limits", "", "bounds on open connections: total=N,unproven=N,unproven-per-address=N")
+	flag.DurationVar(&opts.drainTimeout, "drain-timeout", time.Hour, "how long a proxy that is told to end waits for its players")
+	flag.DurationVar(&opts.linger, "linger", 5*time.Second, "how long a proxy that is told to end serves at least")
+	flag.IntVar(&opts.verbosity, "v", 0, "verbosity of the log")
+	flag.Parse()
+
+	log := funcr.NewJSON(func(line string) { fmt.Fprintln(os.Stderr, line) },
+		funcr.Options{LogTimestamp: true, Verbosity: opts.verbosity}).WithName("proxy")
+	//nolint:forbidigo // a program's first context has no parent
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := run(ctx, opts, log); err != nil {
+		log.Error(err, "failed")
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, opts options, log logr.Logger) error {
+	secrets, err := proxy.ReadSecrets(opts.secretFile)
+	if err != nil {
+		return err
+	}
+	limits, err := guard.ParseLimits(opts.connectionLimits)
+	if err != nil {
+		return err
+	}
+	players, err := net.Listen("tcp", opts.listen)
+	if err != nil {
+		return fmt.Errorf("listening for players: %w", err)
+	}
+	web, err := net.Listen("tcp", opts.http)
+	if err != nil {
+		return fmt.Errorf("listening for probes: %w", err)
+	}
+	door, err := proxy.New(proxy.Config{
+		Listener: players, HTTP: web,
+		Channel: channelclient.Config{
+			Directory: opts.channelDir, TokenFile: opts.tokenFile, Version: version, Clock: clock.RealClock{},
+		},
+		Secrets: secrets, StateDir: opts.stateDir, SessionServer: opts.sessionServer, Limits: limits,
+		DrainTimeout: opts.drainTimeout, Linger: opts.linger, Clock: clock.RealClock{},
+	}, log)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "version", version, "players", players.Addr().String(), "http", web.Addr().String())
+	return door.Run(ctx)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package commands
+
+import (
+	"strconv"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+)
+
+const (
+	groupColor  = "gold"
+	serverColor = "gray"
+)
+
+// list prints every group, or one, with its servers.
+func (c *Console) list(arguments []string) []mcproto.Text {
+	view := c.store.View()
+	groups := view.Groups()
+	if len(arguments) > 0 {
+		if !view.HasGroup(arguments[0]) {
+			return []mcproto.Text{messages.Text(messages.CommandListNoGroup, mcproto.Plain(arguments[0]))}
+		}
+		groups = []*agentv1alpha1.DirectoryGroup{{Name: arguments[0]}}
+	}
+	if len(groups) == 0 {
+		return []mcproto.Text{messages.Text(messages.CommandListEmpty)}
+	}
+	var lines []mcproto.Text
+	for _, group := range groups {
+		lines = append(lines, listGroup(view, group.GetName())...)
+	}
+	return lines
+}
+
+func listGroup(view *directory.View, group string) []mcproto.Text {
+	servers := view.Servers(group)
+	players, free := 0, 0
+	var lines []mcproto.Text
+	for _, server := range servers {
+		players += int(server.GetPlayers())
+		free += freeSeats(server)
+		lines = append(lines, listServer(server))
+	}
+	head := messages.Text(messages.CommandListGroup, mcproto.Plain(group), number(players), number(free), number(len(servers)))
+	head.Color = groupColor
+	head.Click = mcproto.Click{Action: mcproto.SuggestCommand, Value: "/" + root + " list " + group}
+	return append([]mcproto.Text{head}, lines...)
+}
+
+func listServer(s *agentv1alpha1.DirectoryServer) mcproto.Text {
+	name, phase := mcproto.Plain(s.GetName()), mcproto.Plain(s.GetPhase())
+	line := messages.Text(messages.CommandListUnknown, name, number(int(s.GetSlots())), phase)
+	if s.Players != nil {
+		line = messages.Text(messages.CommandListServer, name, number(int(s.GetPlayers())), number(int(s.GetSlots())), number(freeSeats(s)), phase)
+	}
+	line.Color = serverColor
+	return line
+}
+
+// freeSeats are the playable seats somebody could be sent to now, by the same
+// rule as the group's status.freeSlots.
+func freeSeats(s *agentv1alpha1.DirectoryServer) int {
+	if s.Players == nil || s.GetDoor() != agentv1alpha1.DoorState_DOOR_STATE_OPEN {
+		return 0
+	}
+	return max(0, int(s.GetPlayableSlots())-int(s.GetPlayers()))
+}
+
+func number(n int) mcproto.Text { return mcproto.Plain(strconv.Itoa(n)) }

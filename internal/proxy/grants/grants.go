@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package grants answers what a player may do on this network, from the grants
+// that the manager sent last.
+package grants
+
+import (
+	"sync"
+
+	"github.com/go-logr/logr"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/permissions"
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/routing"
+)
+
+// Nodes of permissions.
+const (
+	// CloudRead lets a player look at groups and servers.
+	CloudRead = "spawnery.cloud.read"
+	// JoinFull, followed by a group's name, lets a player join full rounds.
+	JoinFull = "spawnery.join.full."
+)
+
+// Book holds the grants in force. Its methods may be called from any
+// goroutine.
+type Book struct {
+	store *directory.Store
+	log   logr.Logger
+
+	mu    sync.Mutex
+	from  *agentv1alpha1.ProxySettings // what rules were made of
+	rules *permissions.Rules
+}
+
+// NewBook reads grants from the settings in store. What they say that has no
+// effect is logged.
+func NewBook(store *directory.Store, log logr.Logger) *Book {
+	return &Book{store: store, log: log, rules: permissions.New(nil)}
+}
+
+// Holds reports whether the player was granted the node; nothing said of it is
+// a no.
+func (b *Book) Holds(who permissions.Player, node string) bool {
+	return b.current().Check(who, node) == permissions.Granted
+}
+
+// Privilege is what the player's grants add to joining a group.
+func (b *Book) Privilege(who permissions.Player, group string) routing.Privilege {
+	if b.Holds(who, JoinFull+group) {
+		return routing.JoinsFull
+	}
+	return routing.Ordinary
+}
+
+// current makes the rules anew when the settings have changed.
+func (b *Book) current() *permissions.Rules {
+	settings := b.store.View().Settings
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if settings == b.from {
+		return b.rules
+	}
+	entries := make([]permissions.Entry, 0, len(settings.GetPermissions()))
+	for _, group := range settings.GetPermissions() {
+		entries = append(entries, permissions.Entry{
+			Name: group.GetName(), TrustOfflineNames: group.GetTrustOfflineNames(),
+			Players: group.GetPlayers(), Permissions: group.GetPermissions(), Inherits: group.GetInherits(),
+		})
+	}
+	before := b.rules.Warnings()
+	b.from, b.rules = settings, permissions.New(entries)
+	if len(before) != len(b.rules.Warnings()) {
+		for _, warning := range b.rules.Warnings() {
+			b.log.Info("a grant has no effect", "why", warning)
+		}
+	}
+	return b.rules
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package login takes a client from its first byte to the configuration phase:
+// who it is, by the network's mode, and whether it can be understood.
+package login
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+)
+
+// Within is how long a client may take from its first byte to the end of its
+// login, calls to the session server included.
+const Within = 30 * time.Second
+
+// CompressionThreshold is the size from which packets to and from clients are
+// compressed. Servers use the same, so that nothing is compressed twice.
+const CompressionThreshold = 256
+
+const (
+	// maxLoginFrame bounds the packets of a client that nobody knows yet.
+	maxLoginFrame = 16 << 10
+	// keyBits is the size the game itself uses: the key lives as long as this
+	// process and protects sessions, not stored data.
+	keyBits   = 1024
+	tokenSize = 16
+)
+
+// Mode says how clients prove who they are.
+type Mode int
+
+const (
+	// Online asks the session server of the game's makers.
+	Online Mode = iota
+	// Offline believes the name.
+	Offline
+)
+
+// Rejected is returned when the client was told why and has to be left alone.
+type Rejected struct {
+	Reason mcproto.Text
+	Cause  error // for the log; may be nil
+}
+
+// Error implements error.
+func (r *Rejected) Error() string {
+	if r.Cause != nil {
+		return fmt.Sprintf("the client was sent away: %s: %v", r.Reason.String(), r.Cause)
+	}
+	return "the client was sent away: " + r.Reason.String()
+}
+
+// Unwrap returns the cause.
+func (r *Rejected) Unwrap() error { return r.Cause }
+
+// Desk logs clients in.
+type Desk struct {
+	protocols *mcproto.Protocols
+	sessions  *SessionServer
+	key       *rsa.PrivateKey
+	keyDER    []byte
+	session   uuid.UUID
+}
+
+// NewDesk speaks the given protocols. sessions is asked in online mode.
+func NewDesk(protocols *mcproto.Protocols, sessions *SessionServer) (*Desk, error) {
+	key, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return nil, fmt.Errorf("making the login key: %w", err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("making the login key: %w", err)
+	}
+	return &Desk{protocols: protocols, sessions: sessions, key: key, keyDER: der, session: uuid.New()}, nil
+}
+
+// Client is somebody at the desk.
+type Client struct {
+	Conn      *mcproto.Conn
+	Handshake mcproto.Handshake
+	Protocol  *mcproto.Protocol
+	Profile   mcproto.Profile
+}
+
+// ReadHandshake reads a connection's first packet.
+func ReadHandshake(conn *mcproto.Conn) (mcproto.Handshake, error) {
+	conn.SetMaxFrame(maxLoginFrame)
+	payload, err := expect(conn, mcproto.HandshakeIntention)
+	if err != nil {
+		return mcproto.Handshake{}, fmt.Errorf("reading the handshake: %w", err)
+	}
+	return mcproto.ParseHandshake(payload)
+}
+
+// Identify finds out who the client is. A *Rejected has been told why.
+func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcproto.Handshake, mode Mode) (*Client, error) {
+	protocol, ok := d.protocols.Lookup(handshake.Protocol)
+	if !ok {
+		return nil, d.rejectVersion(conn, handshake.Protocol)
+	}
+	payload, err := expect(conn, mcproto.LoginStart)
+	if err != nil {
+		return nil, fmt.Errorf("reading the login: %w", err)
+	}
+	claimed, err := mcproto.ParseLoginStart(payload)
+	if err != nil {
+		return nil, Reject(conn, handshake.Protocol, messages.Text(messages.LimitProtocol), err)
+	}
+	client := &Client{Conn: conn, Handshake: handshake, Protocol: protocol}
+	switch mode {
+	case Offline:
+		client.Profile = mcproto.Profile{ID: mcproto.OfflineUUID(claimed.Name), Name: claimed.Name}
+	case Online:
+		secret, err := d.encrypt(conn)
+		if err != nil {
+			return nil, fmt.Errorf("encrypting for %s: %w", claimed.Name, err)
+		}
+		client.Profile, err = d.sessions.HasJoined(ctx, claimed.Name, mcproto.ServerHash("", secret, d.keyDER))
+		if err != nil {
+			return nil, Reject(conn, handshake.Protocol, reasonOf(err), err)
+		}
+	}
+	return client, nil
+}
+
+// rejectVersion answers a client whose version nobody here speaks; in plain
+// words, for very old ones do not know components with fallbacks.
+func (d *Desk) rejectVersion(conn *mcproto.Conn, number int32) error {
+	oldest, newest := d.protocols.Oldest(), d.protocols.Newest()
+	first, last := mcproto.Plain(oldest.Versions[0]), mcproto.Plain(newest.Versions[len(newest.Versions)-1])
+	reason := messages.Text(messages.VersionUnknown, first, last)
+	if number < oldest.Number {
+		reason = messages.Text(messages.VersionOld, first)
+	}
+	return Reject(conn, number, mcproto.Plain(reason.String()), nil)
+}
+
+// encrypt agrees on a secret with the client and turns encryption on.
+func (d *Desk) encrypt(conn *mcproto.Conn) ([]byte, error) {
+	token := make([]byte, tokenSize)
+	_, _ = rand.Read(token) // never fails, by its documentation
+	request := mcproto.EncryptionRequest{PublicKey: d.keyDER, VerifyToken: token, Authenticate: true}
+	if err := conn.WritePacket(mcproto.LoginEncryption, request.Payload()); err != nil {
+		return nil, err
+	}
+	payload, err := expect(conn, mcproto.LoginEncryptionDone)
+	if err != nil {
+		return nil, err
+	}
+	response, err := mcproto.ParseEncryptionResponse(payload)
+	if err != nil {
+		return nil, err
+	}
+	// One error for both: which of them was wrong is nobody's business.
+	returned, errToken := rsa.DecryptPKCS1v15(nil, d.key, response.VerifyToken)
+	secret, errSecret := rsa.DecryptPKCS1v15(nil, d.key, response.SharedSecret)
+	if errToken != nil || errSecret != nil || !bytes.Equal(returned, token) {
+		return nil, fmt.Errorf("%w: wrong verify token or secret", mcproto.ErrMalformed)
+	}
+	return secret, conn.EnableEncryption(secret)
+}
+
+// Accept ends the login: the client is in the configuration phase afterwards.
+func (d *Desk) Accept(client *Client) error {
+	conn := client.Conn
+	threshold := mcproto.NewWriter().VarInt(CompressionThreshold).Bytes()
+	if err := conn.WritePacket(mcproto.LoginCompression, threshold); err != nil {
+		return fmt.Errorf("accepting %s: %w", client.Profile.Name, err)
+	}
+	conn.SetCompression(CompressionThreshold, mcproto.RejectBelowThreshold)
+	success := mcproto.LoginSuccessPayload(client.Protocol, client.Profile, d.session)
+	if err := conn.WritePacket(mcproto.LoginSuccess, success); err != nil {
+		return fmt.Errorf("accepting %s: %w", client.Profile.Name, err)
+	}
+	if _, err := expect(conn, mcproto.LoginAcknowledged); err != nil {
+		return fmt.Errorf("accepting %s: %w", client.Profile.Name, err)
+	}
+	conn.SetMaxFrame(mcproto.MaxFrame)
+	return nil
+}
+
+// Reject tells a client in its login why it cannot come in, and returns that
+// as an error.
+func Reject(conn *mcproto.Conn, protocol int32, reason mcproto.Text, cause error) error {
+	err := conn.WritePacket(mcproto.LoginDisconnect, mcproto.DisconnectPayload(mcproto.StateLogin, protocol, reason))
+	return &Rejected{Reason: reason, Cause: errors.Join(cause, err)}
+}
+
+// expect reads the one packet that may come now.
+func expect(conn *mcproto.Conn, id int32) ([]byte, error) {
+	var frame mcproto.Frame
+	if err := conn.ReadFrame(&frame); err != nil {
+		return nil, err
+	}
+	if frame.ID != id {
+		return nil, fmt.Errorf("%w: packet %#x instead of %#x", mcproto.ErrMalformed, frame.ID, id)
+	}
+	return frame.Payload()
+}

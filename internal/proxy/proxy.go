@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proxy is a network's front door: it takes clients in, keeps the
+// manager informed, and moves players when it is told to.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/channelclient"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
+	"github.com/spawnery/spawnery-operator/internal/proxy/session"
+	"github.com/spawnery/spawnery-operator/internal/seats"
+)
+
+// movesAtOnce bounds the players of this proxy that are moved off servers at
+// the same time: each costs the target a login.
+const movesAtOnce = 32
+
+// Config is what a proxy is told at its start. The channel tells the rest.
+type Config struct {
+	// Listener takes players, HTTP answers probes and metrics. Both are closed
+	// when Run returns.
+	Listener, HTTP net.Listener
+	// Channel says where the manager is.
+	Channel channelclient.Config
+	// Secrets are the network's forwarding secret and, while it is being
+	// replaced, the one before.
+	Secrets [][]byte
+	// StateDir keeps the last directory for a restart; empty: nothing is kept.
+	StateDir string
+	// SessionServer is the base URL of whoever authenticates players.
+	SessionServer string
+	// Limits bound connections.
+	Limits guard.Limits
+	// DrainTimeout is how long a proxy that must go waits for its players.
+	DrainTimeout time.Duration
+	// Linger is how long a proxy that must go serves at least, also without
+	// players: load balancers take a while to notice.
+	Linger time.Duration
+	// Clock drives every wait.
+	Clock clock.WithTicker
+}
+
+// Proxy is one front door.
+type Proxy struct {
+	config    Config
+	log       logr.Logger
+	protocols *mcproto.Protocols
+	store     *directory.Store
+	desk      *login.Desk
+	gate      *guard.Gate
+	world     *session.World
+	roster    *roster
+	problems  problems
+	metrics   *metrics
+	changed   chan struct{}
+	connected atomic.Bool
+	draining  atomic.Bool
+}
+
+// New prepares a proxy and takes over what an earlier process kept.
+func New(config Config, log logr.Logger) (*Proxy, error) {
+	protocols, err := mcproto.DefaultProtocols()
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := login.NewSessionServer(config.SessionServer)
+	if err != nil {
+		return nil, err
+	}
+	desk, err := login.NewDesk(protocols, sessions)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := seats.NewClient(config.Clock, config.Secrets...)
+	if err != nil {
+		return nil, err
+	}
+	store := directory.NewStore()
+	if config.StateDir != "" {
+		if err := store.Load(config.StateDir); err != nil {
+			// It is a help for bad times, no condition for good ones.
+			log.Error(err, "starting without the last directory")
+		}
+	}
+	p := &Proxy{
+		config: config, log: log, protocols: protocols, store: store, desk: desk,
+		gate: guard.NewGate(config.Limits), roster: newRoster(), changed: make(chan struct{}, 1),
+	}
+	book := grants.NewBook(store, log)
+	p.world = &session.World{
+		Clock: config.Clock, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
+		Secrets: config.Secrets, Commands: commands.NewConsole(store, book), Grants: book,
+		Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
+	}
+	p.metrics = newMetrics(p)
+	return p, nil
+}
+
+func (p *Proxy) judged(server string, state agentv1alpha1.ForwardingState) {
+	if p.problems.judge(server, state) {
+		p.moved()
+	}
+}
+
+// withdrawn is true while no new players should be sent to this proxy. It
+// serves on.
+func (p *Proxy) withdrawn() bool {
+	return p.draining.Load() || p.store.View().Settings.GetWithdrawn()
+}
+
+// ready says why the proxy should be sent no players; nil: it should.
+func (p *Proxy) ready() error {
+	if !p.store.View().Complete() {
+		return errors.New("the server list has not been received yet")
+	}
+	if p.withdrawn() {
+		return errors.New("withdrawn")
+	}
+	return nil
+}
+
+// errStopped is why everything ends once the players have gone.
+var errStopped = errors.New("the proxy stops")
+
+// Run serves until ctx ends and its players have left, or the time for that is
+// over. The end of ctx is an order to drain.
+func (p *Proxy) Run(ctx context.Context) error {
+	base := logr.NewContext(context.WithoutCancel(ctx), p.log)
+	serving, stop := context.WithCancelCause(base)
+	defer stop(errStopped)
+	tasks, serving := errgroup.WithContext(serving)
+	tasks.Go(func() error { return p.serve(serving) })
+	tasks.Go(func() error { return p.serveHTTP(serving) })
+	tasks.Go(func() error { p.moveOn(serving); return nil })
+	tasks.Go(func() error { return channelclient.RunProxy(serving, p.config.Channel, p.peer()) })
+	if p.config.StateDir != "" {
+		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })
+	}
+	tasks.Go(func() error {
+		select {
+		case <-ctx.Done():
+			p.drain(serving)
+		case <-serving.Done():
+		}
+		stop(errStopped)
+		return nil
+	})
+	if err := tasks.Wait(); err != nil && !errors.Is(err, errStopped) {
+		return fmt.Errorf("serving players: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/channelclient"
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+)
+
+// problems are the servers that this proxy does not join players to.
+type problems struct {
+	mu    sync.Mutex
+	state map[string]agentv1alpha1.ForwardingState
+}
+
+// judge takes in what a login met, and reports whether that is news.
+func (p *problems) judge(server string, state agentv1alpha1.ForwardingState) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.state[server]
+	if state == agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE {
+		delete(p.state, server)
+		return before != agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED
+	}
+	if p.state == nil {
+		p.state = map[string]agentv1alpha1.ForwardingState{}
+	}
+	p.state[server] = state
+	return before != state
+}
+
+// list names the problems of servers that still exist.
+func (p *problems) list(view *directory.View) []*agentv1alpha1.ForwardingProblem {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.state, func(server string, _ agentv1alpha1.ForwardingState) bool { return view.Server(server) == nil })
+	var list []*agentv1alpha1.ForwardingProblem
+	for _, server := range slices.Sorted(maps.Keys(p.state)) {
+		list = append(list, &agentv1alpha1.ForwardingProblem{Server: server, State: p.state[server]})
+	}
+	return list
+}
+
+// peer is this proxy's end of the channel.
+func (p *Proxy) peer() channelclient.ProxyPeer {
+	return channelclient.ProxyPeer{
+		Report:  p.report,
+		Changed: p.changed,
+		OnOrder: func(_ context.Context, order *agentv1alpha1.ProxyOrder, _ func(*agentv1alpha1.ProxyMessage)) {
+			if settings := order.GetSettings(); settings != nil {
+				p.store.SetSettings(settings)
+			}
+			if d := order.GetDirectory(); d != nil {
+				p.store.Apply(d)
+			}
+			// The manager waits to hear that this proxy holds the directory.
+			p.moved()
+		},
+		OnConnection: func(c channelclient.Connection) { p.connected.Store(c == channelclient.Connected) },
+	}
+}
+
+// moved has a report sent soon.
+func (p *Proxy) moved() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// report is the whole state of this proxy.
+func (p *Proxy) report() *agentv1alpha1.ProxyMessage {
+	view := p.store.View()
+	census := newCensus(view)
+	for _, player := range p.roster.all() {
+		census.count(player.Profile(), player.Address(), player.Standing())
+	}
+	report := census.report
+	report.SampledAt = timestamppb.New(p.config.Clock.Now())
+	report.Waiting, report.Moves = census.waiting(), census.moves()
+	report.ForwardingProblems = p.problems.list(view)
+	report.DirectoryRevision = p.store.Revision()
+	report.Withdrawn = p.withdrawn()
+	slices.SortFunc(report.Roster, func(a, b *agentv1alpha1.RosterEntry) int {
+		return cmp.Compare(a.GetPlayer().GetName(), b.GetPlayer().GetName())
+	})
+	return &agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Report{Report: report}}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+	"github.com/spawnery/spawnery-operator/internal/proxy/session"
+)
+
+// roster is everybody who is authenticated on this proxy, each once: by UUID,
+// and by name without case, as servers compare them.
+type roster struct {
+	mu     sync.Mutex
+	byID   map[uuid.UUID]*session.Player
+	byName map[string]*session.Player
+}
+
+func newRoster() *roster {
+	return &roster{byID: map[uuid.UUID]*session.Player{}, byName: map[string]*session.Player{}}
+}
+
+// admit puts the player on the roster. A nil text means that they are; any
+// other is why they may not come in. Authenticated players take the place of
+// whoever is here as them; others leave it to whoever is here and alive, or
+// anybody could throw anybody out.
+func (r *roster) admit(ctx context.Context, player *session.Player, mode login.Mode) *mcproto.Text {
+	for {
+		older := r.put(player)
+		if older == nil {
+			return nil
+		}
+		if mode == login.Offline && older.Alive(ctx) {
+			return new(messages.Text(messages.LoginDuplicate, mcproto.Plain(older.Profile().Name)))
+		}
+		// It may be stuck in a write to a client that is gone.
+		go older.Disconnect(messages.Text(messages.LoginElsewhere))
+		select {
+		case <-older.Gone():
+			r.remove(older)
+		case <-ctx.Done():
+			return new(messages.Text(messages.LoginDuplicate, mcproto.Plain(older.Profile().Name)))
+		}
+	}
+}
+
+// put returns whoever is here instead.
+func (r *roster) put(player *session.Player) *session.Player {
+	who := player.Profile()
+	name := strings.ToLower(who.Name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if older := r.byID[who.ID]; older != nil {
+		return older
+	}
+	if older := r.byName[name]; older != nil {
+		return older
+	}
+	r.byID[who.ID], r.byName[name] = player, player
+	return nil
+}
+
+// remove takes a player off; one who was replaced already is not found.
+func (r *roster) remove(player *session.Player) {
+	who := player.Profile()
+	name := strings.ToLower(who.Name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byID[who.ID] == player {
+		delete(r.byID, who.ID)
+	}
+	if r.byName[name] == player {
+		delete(r.byName, name)
+	}
+}
+
+// all lists the players in no order.
+func (r *roster) all() []*session.Player {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]*session.Player, 0, len(r.byID))
+	for _, player := range r.byID {
+		list = append(list, player)
+	}
+	return list
+}
+
+func (r *roster) size() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byID)
+}

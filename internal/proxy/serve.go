@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+	"github.com/spawnery/spawnery-operator/internal/proxy/session"
+	"github.com/spawnery/spawnery-operator/internal/proxy/status"
+)
+
+const (
+	// statusWithin bounds a status connection.
+	statusWithin = 10 * time.Second
+	// goodbye is how long a client that was sent away has to read why.
+	goodbye = 2 * time.Second
+	// acceptAgain is the pause after a failed accept, of which running out of
+	// file descriptors is the likeliest.
+	acceptAgain = 50 * time.Millisecond
+)
+
+// serve takes connections until ctx ends, and returns when none is left.
+func (p *Proxy) serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { p.config.Listener.Close() })
+	defer stop()
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	for {
+		nc, err := p.config.Listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("taking connections: %w", err)
+		case err != nil:
+			p.log.Error(err, "a connection was not taken")
+			p.pause(ctx, acceptAgain)
+			continue
+		}
+		connections.Go(func() { p.handle(ctx, nc) })
+	}
+}
+
+func (p *Proxy) pause(ctx context.Context, d time.Duration) {
+	timer := p.config.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// handle serves one connection to its end.
+func (p *Proxy) handle(ctx context.Context, nc net.Conn) {
+	defer nc.Close()
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	defer stop()
+	from := addressOf(nc)
+	pass := p.gate.Enter(from)
+	if pass == nil {
+		p.metrics.refused("connections")
+		return
+	}
+	defer pass.Leave()
+	conn := guard.NewConn(nc, p.config.Clock)
+	err := p.greet(ctx, guest{conn: conn, packets: mcproto.NewConn(conn), from: from, pass: pass})
+	if _, rejected := errors.AsType[*login.Rejected](err); rejected {
+		// Read to its end: a close with unread input would take the reason
+		// with it.
+		conn.Hurry(goodbye)
+		_ = conn.CloseWrite()
+		_, _ = io.Copy(io.Discard, conn)
+	}
+	if err != nil {
+		p.log.V(1).Info("a connection ended", "from", from.String(), "cause", err.Error())
+	}
+}
+
+func addressOf(nc net.Conn) netip.Addr {
+	if tcp, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// guest is a connection that nobody knows yet.
+type guest struct {
+	conn    *guard.Conn
+	packets *mcproto.Conn
+	from    netip.Addr
+	pass    *guard.Pass
+}
+
+func (p *Proxy) greet(ctx context.Context, g guest) error {
+	if err := g.conn.ReadWithin(statusWithin); err != nil {
+		return err
+	}
+	handshake, err := login.ReadHandshake(g.packets)
+	if err != nil {
+		return err
+	}
+	if handshake.Intent == mcproto.IntentStatus {
+		p.metrics.status.Inc()
+		return status.Serve(g.packets, p.protocols, handshake.Protocol, p.list)
+	}
+	player, err := p.logIn(ctx, g, handshake)
+	if err != nil {
+		p.metrics.loggedIn(err)
+		return err
+	}
+	defer p.roster.remove(player)
+	p.metrics.loggedIn(nil)
+	who := player.Profile()
+	p.log.Info("a player came", "player", who.Name, "uuid", who.ID.String(), "from", g.from.String(),
+		"host", handshake.CleanHost(), "protocol", handshake.Protocol)
+	g.pass.Prove()
+	err = player.Run(ctx)
+	p.log.Info("a player left", "player", who.Name, "cause", err.Error())
+	return nil
+}
+
+// list is what the server list shows.
+func (p *Proxy) list() status.List {
+	view := p.store.View()
+	return status.List{
+		MOTD:   view.Settings.GetMotd(),
+		Online: max(view.NetworkPlayers, p.roster.size()),
+		Limit:  int(view.Settings.GetPlayerLimit()),
+	}
+}
+
+// logIn takes a client to its configuration phase and onto the roster.
+func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
+	view := p.store.View()
+	if !view.Complete() {
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
+	}
+	mode := login.Offline
+	if view.Settings.GetOnlineMode() {
+		mode = login.Online
+	}
+	ctx, cancel := context.WithTimeout(ctx, login.Within)
+	defer cancel()
+	if err := g.conn.ReadWithin(login.Within); err != nil {
+		return nil, err
+	}
+	client, err := p.desk.Identify(ctx, g.packets, handshake, mode)
+	if err != nil {
+		return nil, err
+	}
+	player := session.New(p.world, client, mode, g.from)
+	if reason := p.roster.admit(ctx, player, mode); reason != nil {
+		return nil, login.Reject(g.packets, handshake.Protocol, *reason, nil)
+	}
+	if err := p.desk.Accept(client); err != nil {
+		p.roster.remove(player)
+		player.Abandon()
+		return nil, err
+	}
+	return player, nil
+}

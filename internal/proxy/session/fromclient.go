@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+)
+
+// clientSilence is how long a client may send nothing. It answers our
+// keep-alives or the server's, which come more often.
+const clientSilence = 30 * time.Second
+
+// readClient takes what the client sends until its stream ends.
+func (p *Player) readClient() error {
+	patient, _ := p.conn.NetConn().(*guard.Conn)
+	var frame mcproto.Frame
+	for {
+		if p.conn.Buffered() == 0 {
+			p.flushServer()
+			if patient != nil && !p.ending.Load() {
+				if err := patient.ReadWithin(clientSilence); err != nil {
+					return err
+				}
+			}
+		}
+		err := p.conn.ReadFrame(&frame)
+		if errors.Is(err, mcproto.ErrMalformed) {
+			p.Disconnect(messages.Text(messages.LimitProtocol))
+		}
+		if err != nil {
+			return fmt.Errorf("reading from the client: %w", err)
+		}
+		if p.ending.Load() {
+			continue
+		}
+		if p.rate.Exceeded() {
+			p.tooMany()
+			continue
+		}
+		if err := p.fromClient(&frame); err != nil {
+			p.Disconnect(messages.Text(messages.LimitProtocol))
+			return fmt.Errorf("reading from the client: %w", err)
+		}
+	}
+}
+
+func (p *Player) fromClient(f *mcproto.Frame) error {
+	table := &p.dialect.playFromClient
+	if p.state == mcproto.StateConfiguration {
+		table = &p.dialect.configFromClient
+	}
+	if handle := table.of(f.ID); handle != nil {
+		return handle(p, f)
+	}
+	p.toServer(p.route.Load(), f)
+	return nil
+}
+
+// toServer passes the client's packet to a server, or to nobody. A server that
+// cannot be written to is noticed by its reader.
+func (p *Player) toServer(l *link, f *mcproto.Frame) {
+	if l == nil {
+		return
+	}
+	if err := l.conn.Relay(f); err != nil {
+		l.conn.Close()
+	}
+}
+
+func (p *Player) flushServer() {
+	if l := p.route.Load(); l != nil {
+		if err := l.conn.Flush(); err != nil {
+			l.conn.Close()
+		}
+	}
+}
+
+// answer passes an answer to whoever asked. Nobody else may see it: to a
+// server an answer that it did not ask for is an offence.
+func (p *Player) answer(who asker, asked bool, f *mcproto.Frame) {
+	if !asked {
+		return
+	}
+	if who.reply != nil {
+		payload, err := f.Payload()
+		if err != nil {
+			payload = nil
+		}
+		who.reply <- bytes.Clone(payload)
+		return
+	}
+	if who.link != nil && who.link == p.route.Load() {
+		p.toServer(who.link, f)
+	}
+}
+
+func (p *Player) onKeepAliveAnswer(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	id, err := mcproto.ParseKeepAlive(payload)
+	if err != nil {
+		return err
+	}
+	who, asked := p.questions.settle(question{topic: topicKeepAlive, number: id})
+	p.answer(who, asked, f)
+	return nil
+}
+
+func (p *Player) onPong(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	id, err := mcproto.ParsePing(payload)
+	if err != nil {
+		return err
+	}
+	who, asked := p.questions.settle(question{topic: topicPing, number: int64(id)})
+	p.answer(who, asked, f)
+	return nil
+}
+
+func (p *Player) onCookieResponse(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	cookie, err := mcproto.ParseCookieResponse(payload)
+	if err != nil {
+		return err
+	}
+	who, asked := p.questions.settle(question{topic: topicCookie, key: cookie.Key})
+	p.answer(who, asked, f)
+	return nil
+}
+
+// onPackStatus: a pack has several answers, of which the last settles it.
+func (p *Player) onPackStatus(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	status, err := mcproto.ParseResourcePackStatus(payload)
+	if err != nil {
+		return err
+	}
+	what := question{topic: topicPack, pack: status.ID}
+	if status.Result == mcproto.PackAccepted || status.Result == mcproto.PackDownloaded {
+		who, asked := p.questions.peek(what)
+		p.answer(who, asked, f)
+		return nil
+	}
+	who, asked := p.questions.settle(what)
+	p.answer(who, asked, f)
+	return nil
+}
+
+func (p *Player) onKnownPacks(f *mcproto.Frame) error {
+	who, asked := p.questions.settle(question{topic: topicKnownPacks})
+	p.answer(who, asked, f)
+	return nil
+}
+
+// onFinished: the client speaks of a world from here on.
+func (p *Player) onFinished(f *mcproto.Frame) error {
+	who, asked := p.questions.settle(question{topic: topicFinish})
+	if !asked {
+		return fmt.Errorf("%w: configuration finished by the client alone", mcproto.ErrMalformed)
+	}
+	p.state = mcproto.StatePlay
+	p.rate.Reset(guard.RateInPlay)
+	p.answer(who, asked, f)
+	return nil
+}
+
+// onConfigurationAck: the client is in configuration again. Only now may a
+// server be attached, and the director waits for that.
+func (p *Player) onConfigurationAck(f *mcproto.Frame) error {
+	who, asked := p.questions.settle(question{topic: topicConfiguration})
+	if !asked {
+		return fmt.Errorf("%w: configuration begun by the client alone", mcproto.ErrMalformed)
+	}
+	p.state = mcproto.StateConfiguration
+	p.rate.Reset(guard.RateBeforePlay)
+	p.screen.left()
+	p.answer(who, asked, f)
+	return nil
+}
+
+func (p *Player) onClientInformation(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	p.habits.mu.Lock()
+	defer p.habits.mu.Unlock()
+	p.habits.information = bytes.Clone(payload)
+	p.toServer(p.route.Load(), f)
+	return nil
+}
+
+func (p *Player) onClientPluginMessage(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	message, err := mcproto.ParsePluginMessage(payload)
+	if err != nil {
+		return err
+	}
+	p.habits.mu.Lock()
+	defer p.habits.mu.Unlock()
+	if !p.habits.hear(message, payload) {
+		return nil
+	}
+	l := p.route.Load()
+	if l == nil && p.state == mcproto.StateConfiguration {
+		p.habits.keepEarly(message, payload)
+	}
+	p.toServer(l, f)
+	return nil
+}
+
+// onCommand answers our own commands; a signed one never comes here, for to
+// swallow it would break the chain of the player's chat.
+func (p *Player) onCommand(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	line, err := mcproto.ParseCommand(payload)
+	if err != nil {
+		return err
+	}
+	lines, ours := p.world.Commands.Run(p.identity, line)
+	if !ours {
+		p.toServer(p.route.Load(), f)
+		return nil
+	}
+	p.Tell(lines...)
+	return nil
+}
+
+func (p *Player) onSuggestionsRequest(f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	request, err := mcproto.ParseSuggestionsRequest(payload)
+	if err != nil {
+		return err
+	}
+	matches, ours := p.world.Commands.Suggest(p.identity, request.Text)
+	if !ours {
+		p.toServer(p.route.Load(), f)
+		return nil
+	}
+	return p.suggest(request, matches)
+}
+
+// suggest completes the word under the cursor. The game counts in UTF-16.
+func (p *Player) suggest(request mcproto.SuggestionsRequest, matches []string) error {
+	before, word := "", request.Text
+	if i := strings.LastIndexByte(request.Text, ' '); i >= 0 {
+		before, word = request.Text[:i+1], request.Text[i+1:]
+	}
+	answer := mcproto.Suggestions{ID: request.ID, Start: units(before), Length: units(word), Matches: matches}
+	p.screen.show(p, func(s *screen) error {
+		if s.phase != phasePlaying {
+			return nil
+		}
+		return p.conn.WritePacket(p.client.Protocol.PlayClient.Suggestions, answer.Payload())
+	})
+	return nil
+}
+
+func units(s string) int32 { return int32(len(utf16.Encode([]rune(s)))) }

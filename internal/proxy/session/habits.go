@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+)
+
+const (
+	// maxChannels and maxChannelLength bound what a client may register.
+	maxChannels      = 256
+	maxChannelLength = 128
+	// maxEarly and maxEarlyBytes bound the plugin messages a client sends
+	// before a server is there to take them.
+	maxEarly      = 64
+	maxEarlyBytes = 64 << 10
+
+	unregisterChannel = "minecraft:unregister"
+)
+
+// habits is what a client says about itself once per connection and what each
+// server it comes to wants to hear. mu also orders it against the moment a
+// server is attached: nothing is missed, nothing said twice.
+type habits struct {
+	mu          sync.Mutex
+	information []byte   // payload of the last client information
+	brand       []byte   // payload of the brand
+	channels    []string // registered, in order
+	early       [][]byte // plugin messages that no server has had yet
+	earlyBytes  int
+}
+
+// reserved reports whether a channel belongs to the proxy: a client that sends
+// on it claims to be one.
+func reserved(channel string) bool {
+	return channel == "bungeecord:main" || channel == "BungeeCord" || strings.HasPrefix(channel, "spawnery:")
+}
+
+// hear takes in a plugin message and reports whether a server that is attached
+// gets it too. The caller holds mu.
+func (h *habits) hear(m mcproto.PluginMessage, payload []byte) bool {
+	switch {
+	case reserved(m.Channel):
+		return false
+	case m.Channel == mcproto.BrandChannel:
+		h.brand = bytes.Clone(payload)
+	case m.Channel == mcproto.RegisterChannel:
+		h.register(m.Data)
+	case m.Channel == unregisterChannel:
+		gone := strings.Split(string(m.Data), "\x00")
+		h.channels = slices.DeleteFunc(h.channels, func(c string) bool { return slices.Contains(gone, c) })
+	}
+	return true
+}
+
+func (h *habits) register(list []byte) {
+	for channel := range strings.SplitSeq(string(list), "\x00") {
+		if channel == "" || len(channel) > maxChannelLength || len(h.channels) == maxChannels || slices.Contains(h.channels, channel) {
+			continue
+		}
+		h.channels = append(h.channels, channel)
+	}
+}
+
+// keepEarly keeps a message for the first server. The brand and channels are
+// kept anyway. The caller holds mu.
+func (h *habits) keepEarly(m mcproto.PluginMessage, payload []byte) {
+	switch m.Channel {
+	case mcproto.BrandChannel, mcproto.RegisterChannel, unregisterChannel:
+		return
+	}
+	if len(h.early) == maxEarly || h.earlyBytes+len(payload) > maxEarlyBytes {
+		return
+	}
+	h.early = append(h.early, bytes.Clone(payload))
+	h.earlyBytes += len(payload)
+}
+
+// tell queues all of it for a server that has just been attached. The caller
+// holds mu.
+func (h *habits) tell(conn *mcproto.Conn, p *mcproto.Protocol) error {
+	type packet struct {
+		id      int32
+		payload []byte
+	}
+	var packets []packet
+	if h.information != nil {
+		packets = append(packets, packet{p.ConfigServer.ClientInformation, h.information})
+	}
+	if h.brand != nil {
+		packets = append(packets, packet{p.ConfigServer.PluginMessage, h.brand})
+	}
+	if len(h.channels) > 0 {
+		m := mcproto.PluginMessage{Channel: mcproto.RegisterChannel, Data: []byte(strings.Join(h.channels, "\x00"))}
+		packets = append(packets, packet{p.ConfigServer.PluginMessage, m.Payload()})
+	}
+	for _, payload := range h.early {
+		packets = append(packets, packet{p.ConfigServer.PluginMessage, payload})
+	}
+	h.early, h.earlyBytes = nil, 0
+	for _, out := range packets {
+		if err := conn.QueuePacket(out.id, out.payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}

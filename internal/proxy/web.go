@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+)
+
+// metrics are what Prometheus reads.
+type metrics struct {
+	registry *prometheus.Registry
+	logins   *prometheus.CounterVec
+	refusals *prometheus.CounterVec
+	status   prometheus.Counter
+}
+
+// The outcomes of a login.
+const (
+	outcomeIn              = "in"
+	outcomeUnauthenticated = "unauthenticated"
+	outcomeLimited         = "session_server_limited"
+	outcomeUnreachable     = "session_server_unreachable"
+	outcomeRejected        = "rejected"
+	outcomeBroken          = "broken"
+)
+
+func newMetrics(p *Proxy) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "spawnery_proxy_logins_total", Help: "Logins by how they ended.",
+		}, []string{"outcome"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "spawnery_proxy_refused_connections_total", Help: "Connections closed at once, by the limit they met.",
+		}, []string{"limit"}),
+		status: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "spawnery_proxy_status_requests_total", Help: "Connections of server lists.",
+		}),
+	}
+	m.registry.MustRegister(m.logins, m.refusals, m.status,
+		gauge("spawnery_proxy_players", "Players who are authenticated on this proxy.", func() float64 { return float64(p.roster.size()) }),
+		gauge("spawnery_proxy_connections", "Open connections.", func() float64 { return float64(p.gate.Inside()) }),
+		gauge("spawnery_proxy_manager_connected", "1 while a session with the manager stands.", func() float64 {
+			if p.connected.Load() {
+				return 1
+			}
+			return 0
+		}),
+	)
+	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeLimited, outcomeUnreachable, outcomeRejected, outcomeBroken} {
+		m.logins.WithLabelValues(outcome)
+	}
+	return m
+}
+
+func gauge(name, help string, read func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
+}
+
+func (m *metrics) refused(limit string) { m.refusals.WithLabelValues(limit).Inc() }
+
+func (m *metrics) loggedIn(err error) { m.logins.WithLabelValues(outcomeOf(err)).Inc() }
+
+func outcomeOf(err error) string {
+	_, rejected := errors.AsType[*login.Rejected](err)
+	switch {
+	case err == nil:
+		return outcomeIn
+	case errors.Is(err, login.ErrUnauthenticated):
+		return outcomeUnauthenticated
+	case errors.Is(err, login.ErrLimited):
+		return outcomeLimited
+	case errors.Is(err, login.ErrUnreachable):
+		return outcomeUnreachable
+	case rejected:
+		return outcomeRejected
+	}
+	return outcomeBroken
+}
+
+// serveHTTP answers probes and metrics until ctx ends.
+func (p *Proxy) serveHTTP(ctx context.Context) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := p.ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(p.config.HTTP)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("answering probes: %w", err)
+}
