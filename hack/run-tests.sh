@@ -27,4 +27,5 @@ mkdir -p "$bin/reports"
 report=$bin/reports/$kind.json
 "$bin/gotestsum" --format pkgname --format-hide-empty-pkg --hide-summary=skipped,output \
 	--jsonfile "$report" --raw-command -- go test -json "${flags[@]}" "${packages[@]}"
-go run ./hack/test-report "$report"
+go build -o "$bin/test-report" ./hack/test-report
+"$bin/test-report" "$report"

@@ -16,10 +16,11 @@ for target in "$@"; do
 	SECONDS=0
 	result=ok
 	make --no-print-directory "$target" </dev/null || { result=FAILED failed+=("$target"); }
-	table+=("$(printf '%-14s %5d s  %s' "$target" $SECONDS "$result")")
+	table+=("$(printf '%-18s %5d s  %s' "$target" $SECONDS "$result")")
 done
 
-printf '\n%-14s %7s\n' part time
+printf '\n%-18s %7s\n' part time
 printf '%s\n' "${table[@]}"
 shopt -s nullglob
-go run ./hack/test-report -failed-parts ${#failed[@]} "$bin"/reports/*.json
+go build -o "$bin/test-report" ./hack/test-report &&
+	"$bin/test-report" -failed-parts ${#failed[@]} "$bin"/reports/*.json

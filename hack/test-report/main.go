@@ -28,7 +28,7 @@ func main() {
 			os.Exit(1)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
-		fmt.Printf("%-14s %5d passed, %d failed, %d skipped\n", name, counted.passed, counted.failed, counted.skipped)
+		fmt.Printf("%-18s %5d passed, %d failed, %d skipped\n", name, counted.passed, counted.failed, counted.skipped)
 		if counted.passed+counted.failed == 0 {
 			empty = append(empty, name)
 		}

@@ -44,11 +44,11 @@ func TestManagerDoesWhatItMayAndNothingElse(t *testing.T) {
 
 	create(t, env, "config/samples/namespace.yaml", "config/samples/network.yaml", "config/samples/proxygroup.yaml",
 		"config/samples/servergroup_hub.yaml", "config/samples/servergroup_survival.yaml", "config/samples/scaleboost.yaml")
-	eventually(g, func() []string { return names(t, env, &v1alpha1.ServerList{}, "hub") }).Should(gomega.HaveLen(2))
+	eventually(g, func() []string { return names(t, env, &v1alpha1.ServerList{}, "hub") }).Should(gomega.HaveLen(4), "two servers, and two of the boost")
 	eventually(g, func() []string { return names(t, env, &v1alpha1.ServerList{}, "survival") }).Should(gomega.ConsistOf("survival-0", "survival-1"))
 	eventually(g, func() []string { return names(t, env, &corev1.PersistentVolumeClaimList{}, "survival") }).
 		Should(gomega.ConsistOf("survival-0-data", "survival-1-data"))
-	eventually(g, func() []string { return names(t, env, &corev1.PodList{}, "") }).Should(gomega.HaveLen(6), "a pod for each of four servers, and two proxies")
+	eventually(g, func() []string { return names(t, env, &corev1.PodList{}, "") }).Should(gomega.HaveLen(8), "a pod for each of six servers, and two proxies")
 	eventually(g, func() error { return get(t, env, "edge-proxy", &corev1.Service{}) }).Should(gomega.Succeed())
 	eventually(g, func() error { return get(t, env, "production-forwarding", &corev1.Secret{}) }).Should(gomega.Succeed())
 
