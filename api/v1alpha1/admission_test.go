@@ -66,13 +66,20 @@ kind: ScaleBoost
 spec: {groupRef: {name: hub}, replicas: 2}`,
 }
 
-// TestCreate holds one object that is accepted and one that is refused for
-// every rule that a manifest can break.
-func TestCreate(t *testing.T) {
+// TestOnAPIServer holds what only an API server can say; one serves them all.
+func TestOnAPIServer(t *testing.T) {
 	env := testenv.Start(t)
+	t.Run("creating", func(t *testing.T) { testCreate(t, env) })
+	t.Run("updating", func(t *testing.T) { testUpdate(t, env) })
+	t.Run("samples", func(t *testing.T) { testSamples(t, env) })
+	t.Run("documented manifests", func(t *testing.T) { testDocumented(t, env) })
+}
+
+// testCreate has one object that is accepted and one that is refused for every
+// rule that a manifest can break.
+func testCreate(t *testing.T, env *testenv.Env) {
 	namespace := env.Namespace(t)
-	rows := createRows()
-	for name, row := range rows {
+	for name, row := range createRows() {
 		t.Run(name, func(t *testing.T) {
 			accepted := object(t, namespace, row.base, row.accept)
 			if err := env.Client.Create(t.Context(), accepted, client.DryRunAll); err != nil {
@@ -87,9 +94,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestUpdate is the same for rules that compare an object with what it was.
-func TestUpdate(t *testing.T) {
-	env := testenv.Start(t)
+// testUpdate is the same for rules that compare an object with what it was.
+func testUpdate(t *testing.T, env *testenv.Env) {
 	for name, row := range updateRows() {
 		t.Run(name, func(t *testing.T) {
 			existing := object(t, env.Namespace(t), row.base, "")

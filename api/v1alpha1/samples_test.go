@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,8 +17,8 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/testenv"
 )
 
-func TestEverySampleApplies(t *testing.T) {
-	env := testenv.Start(t)
+// testSamples applies every sample.
+func testSamples(t *testing.T, env *testenv.Env) {
 	directory := testenv.Path(t, "config/samples")
 	content, err := os.ReadFile(filepath.Join(directory, "kustomization.yaml"))
 	if err != nil {
@@ -49,14 +48,10 @@ func TestEverySampleApplies(t *testing.T) {
 	}
 }
 
-// The manifests in testdata are those that the documentation of scaling by
-// free slots tells its reader to save.
-func TestDocumentedManifestsApplyAndGetTheirDefaults(t *testing.T) {
-	env := testenv.Start(t)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "minecraft"}}
-	if err := env.Client.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
+// testDocumented applies the manifests that the documentation of scaling by
+// free slots tells its reader to save, and looks at what they become.
+func testDocumented(t *testing.T, env *testenv.Env) {
+	namespace := env.Namespace(t)
 	rows := map[string]map[string]any{
 		"testdata/hub.yaml": {
 			"networkRef":                    map[string]any{"name": "production"},
@@ -83,6 +78,7 @@ func TestDocumentedManifestsApplyAndGetTheirDefaults(t *testing.T) {
 	}
 	for file, want := range rows {
 		for _, manifest := range testenv.ReadManifests(t, file) {
+			manifest.SetNamespace(namespace) // minecraft is the samples'
 			if err := apply(t, env, manifest); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
