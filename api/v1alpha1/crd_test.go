@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
@@ -38,6 +39,31 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 			t.Errorf("%s has no description", crd.Spec.Names.Kind)
 		}
 		describe(t, crd.Spec.Names.Kind, "", root)
+	}
+}
+
+func TestKindsAreNamedAndListedAsDocumented(t *testing.T) {
+	type listing struct{ ShortNames, Columns []string }
+	want := map[string]listing{
+		"Network":     {[]string{"mcnet"}, []string{"Proxies", "Groups", "Players", "Accepted", "Age"}},
+		"ProxyGroup":  {[]string{"mcproxy"}, []string{"Phase", "Ready", "Address", "Players", "Age"}},
+		"ServerGroup": {[]string{"mcgroup"}, []string{"Type", "Phase", "Ready", "Replicas", "Players", "Free Slots", "Boosted", "Age"}},
+		"Server":      {[]string{"mcsrv"}, []string{"Group", "Phase", "Players", "Slots", "Registered", "Age"}},
+		"ScaleBoost":  {[]string{"boost", "boosts"}, []string{"Group", "Replicas", "Expires", "Age"}},
+	}
+	got := map[string]listing{}
+	for _, crd := range crds(t) {
+		if !slices.Equal(crd.Spec.Names.Categories, []string{"minecraft"}) {
+			t.Errorf("%s is in the categories %v", crd.Spec.Names.Kind, crd.Spec.Names.Categories)
+		}
+		var columns []string
+		for _, column := range crd.Spec.Versions[0].AdditionalPrinterColumns {
+			columns = append(columns, column.Name)
+		}
+		got[crd.Spec.Names.Kind] = listing{crd.Spec.Names.ShortNames, columns}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
