@@ -112,6 +112,10 @@ func (m *manager) awaitReport(what string, says func(*agentv1alpha1.ServerReport
 	}
 }
 
+func isReady(r *agentv1alpha1.ServerReport) bool {
+	return r.GetGameState() == agentv1alpha1.GameState_GAME_STATE_READY
+}
+
 func (m *manager) awaitSave(id string) *agentv1alpha1.SaveResult {
 	m.t.Helper()
 	select {
@@ -162,7 +166,7 @@ func TestTheManagerLearnsOfAPlayerAtOnce(t *testing.T) {
 		t.Errorf("hello %v, want version 1.2.3", hello)
 	}
 	manager.awaitReport("the game is ready", func(r *agentv1alpha1.ServerReport) bool {
-		return r.GetGameState() == agentv1alpha1.GameState_GAME_STATE_READY && r.GetSlots() == 50 && r.GetSampledAt() != nil
+		return isReady(r) && r.GetSlots() == 50 && r.GetSampledAt() != nil
 	})
 	p.join("Alice")
 	joined := time.Now()
@@ -182,9 +186,7 @@ func TestReportsComeAlsoWithoutAChange(t *testing.T) {
 	p.startGame(p.game())
 	p.startAgent()
 	for range 3 {
-		manager.awaitReport("the game is ready", func(r *agentv1alpha1.ServerReport) bool {
-			return r.GetGameState() == agentv1alpha1.GameState_GAME_STATE_READY
-		})
+		manager.awaitReport("the game is ready", isReady)
 	}
 }
 

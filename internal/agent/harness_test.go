@@ -37,6 +37,8 @@ type pod struct {
 	t    *testing.T
 	spec serverspec.Spec
 	ip   string
+	// managementSecret is what prepare gave the agent.
+	managementSecret string
 	// clock of the agent.
 	clock clock.WithTicker
 	// channel is where the manager is; nowhere in most tests.
@@ -52,7 +54,7 @@ func newPod(t *testing.T) *pod {
 	t.Helper()
 	n := pods.Add(1)
 	return &pod{
-		t: t, clock: clock.RealClock{},
+		t: t, clock: clock.RealClock{}, managementSecret: managementSecret,
 		ip: fmt.Sprintf("127.%d.%d.%d", 60+os.Getpid()%100, n/250, n%250+1),
 		spec: serverspec.Spec{
 			Server: "lobby-ab2c", Group: "lobby", Flavor: serverspec.FlavorPaper,
@@ -102,7 +104,7 @@ func (p *pod) startAgent() {
 	p.channel.Version, p.channel.Clock = "1.2.3", p.clock
 	beside, err := agent.New(agent.Config{
 		Spec: p.spec, GameHost: p.ip, Listener: listener,
-		ManagementSecret: managementSecret, ForwardingSecrets: [][]byte{[]byte(forwardingSecret)},
+		ManagementSecret: p.managementSecret, ForwardingSecrets: [][]byte{[]byte(forwardingSecret)},
 		Channel: p.channel,
 	})
 	if err != nil {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+)
+
+// TestMain makes the test's own binary stand in for the program.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_THE_AGENT") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program is the agent in a directory of its own.
+type program struct {
+	dir  string
+	spec serverspec.Spec
+}
+
+func newProgram(t *testing.T) program {
+	t.Helper()
+	p := program{dir: t.TempDir()}
+	for _, name := range []string{"data", "run", "forwarding"} {
+		if err := os.Mkdir(filepath.Join(p.dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "forwarding", serverspec.ForwardingKey), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.spec = serverspec.Spec{
+		Server: "lobby-ab2c", Group: "lobby", Flavor: serverspec.FlavorPaper,
+		DataDir: filepath.Join(p.dir, "data"), Port: 25565, MaxPlayers: 50,
+		Forwarding: serverspec.ForwardingVelocity, GraceSeconds: 60, StopToken: "s",
+	}
+	return p
+}
+
+func (p program) command(t *testing.T, name string, more ...string) *exec.Cmd {
+	t.Helper()
+	document, err := p.spec.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{name}, more...)
+	for flag, path := range map[string]string{
+		"run-dir": "run", "forwarding-dir": "forwarding", "channel-dir": "channel", "token-file": "token", "termination-log": "why",
+	} {
+		args = append(args, "-"+flag, filepath.Join(p.dir, path))
+	}
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "BE_THE_AGENT=1", serverspec.Variable+"="+document)
+	return cmd
+}
+
+func TestPrepareWritesForTheGroup(t *testing.T) {
+	p := newProgram(t)
+	if out, err := p.command(t, "prepare").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, path := range []string{"data/server.properties", "data/config/paper-global.yml"} {
+		info, err := os.Stat(filepath.Join(p.dir, path))
+		if err != nil || info.Mode().Perm() != 0o664 {
+			t.Errorf("%s has mode %v (%v), want 0664", path, info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(p.dir, "data/config")); err != nil || info.Mode().Perm() != 0o775 {
+		t.Errorf("config has mode %v (%v), want 0775", info.Mode(), err)
+	}
+}
+
+func TestWhatPrepareRefusesIsThePodsTerminationMessage(t *testing.T) {
+	p := newProgram(t)
+	p.spec.Properties = map[string]string{"online-mode": "true"}
+	err := p.command(t, "prepare").Run()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 1 {
+		t.Errorf("prepare ended with %v, want exit code 1", err)
+	}
+	why, err := os.ReadFile(filepath.Join(p.dir, "why"))
+	if want := "server.properties: online-mode cannot be set in spec.server.properties"; err != nil || !strings.HasPrefix(string(why), want) {
+		t.Errorf("the termination message is %q (%v), want %q", why, err, want)
+	}
+}
+
+func TestRunAnswersWithoutManagerAndGameAndEndsOnSIGTERM(t *testing.T) {
+	p := newProgram(t)
+	if out, err := p.command(t, "prepare").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	address := fmt.Sprintf("127.%d.1.1:9357", 160+os.Getpid()%90)
+	cmd := p.command(t, "run", "-listen", address)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		response, err := http.Get("http://" + address + serverspec.LivePath)
+		if err == nil {
+			_ = response.Body.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	began := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the agent ended with %v, want exit code 0", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the agent took %s to end", took)
+	}
+}
+
+func TestNothingToDoIsAnError(t *testing.T) {
+	p := newProgram(t)
+	for _, name := range []string{"serve", "-h"} {
+		err := p.command(t, name).Run()
+		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 {
+			t.Errorf("agent %s ended with %v, want exit code 2", name, err)
+		}
+	}
+}
