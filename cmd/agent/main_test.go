@@ -67,6 +67,13 @@ func (p program) command(t *testing.T, name string, more ...string) *exec.Cmd {
 	return cmd
 }
 
+func wantExit(t *testing.T, cmd *exec.Cmd, want int) {
+	t.Helper()
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != want {
+		t.Errorf("%s ended with %v, want exit code %d", cmd.Args[1], err, want)
+	}
+}
+
 func TestPrepareWritesForTheGroup(t *testing.T) {
 	p := newProgram(t)
 	if out, err := p.command(t, "prepare").CombinedOutput(); err != nil {
@@ -86,10 +93,7 @@ func TestPrepareWritesForTheGroup(t *testing.T) {
 func TestWhatPrepareRefusesIsThePodsTerminationMessage(t *testing.T) {
 	p := newProgram(t)
 	p.spec.Properties = map[string]string{"online-mode": "true"}
-	err := p.command(t, "prepare").Run()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 1 {
-		t.Errorf("prepare ended with %v, want exit code 1", err)
-	}
+	wantExit(t, p.command(t, "prepare"), 1)
 	why, err := os.ReadFile(filepath.Join(p.dir, "why"))
 	if want := "server.properties: online-mode cannot be set in spec.server.properties"; err != nil || !strings.HasPrefix(string(why), want) {
 		t.Errorf("the termination message is %q (%v), want %q", why, err, want)
@@ -135,9 +139,6 @@ func TestRunAnswersWithoutManagerAndGameAndEndsOnSIGTERM(t *testing.T) {
 func TestNothingToDoIsAnError(t *testing.T) {
 	p := newProgram(t)
 	for _, name := range []string{"serve", "-h"} {
-		err := p.command(t, name).Run()
-		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 {
-			t.Errorf("agent %s ended with %v, want exit code 2", name, err)
-		}
+		wantExit(t, p.command(t, name), 2)
 	}
 }

@@ -93,7 +93,13 @@ const (
 	rejoining
 	// joined: seen online; what the sample says counts from now on.
 	joined
+	// guessed: taken for joined because more are online and the game does not
+	// name them. A renewal disproves it.
+	guessed
 )
+
+// waits is true while the sample cannot include the player.
+func (s *seat) waits() bool { return s.state == pending || s.state == rejoining }
 
 // New makes the empty ledger of the named Server, with its door shut.
 func New(server string, limits Limits) *Ledger {
@@ -122,17 +128,38 @@ func (l *Ledger) SetDoor(door Door, why string) {
 func (l *Ledger) Observe(sample Sample) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	risen := 0
+	if l.counted == hasCount {
+		risen = max(0, sample.Online-l.sample.Online)
+	}
 	l.sample, l.counted = sample, hasCount
 	l.online = newPlayers(sample.Players)
+	named := l.settle()
+	if len(sample.Players) >= sample.Online {
+		// Everybody is named: there is nothing to guess.
+		l.guess(-len(l.seats))
+		return
+	}
+	l.guess(risen - named)
+}
+
+// settle takes note of who is named online, and returns how many of them were
+// waiting until now.
+func (l *Ledger) settle() int {
+	arrived := 0
 	for _, s := range l.seats {
 		online := l.online.has(s.player)
 		switch {
 		case s.state == pending && online:
 			s.state = joined
+			arrived++
+		case s.state == guessed && online:
+			s.state = joined
 		case s.state == rejoining && !online:
 			s.state = pending
 		}
 	}
+	return arrived
 }
 
 // Forget says that the game is gone: whoever was online is not any more, and
@@ -169,6 +196,7 @@ func (l *Ledger) Renew(now time.Time, id string, ask seats.Ask) (seats.Seat, *se
 	l.expire(now)
 	if known, ok := l.seats[id]; ok && ask.Server == l.server {
 		known.expires = now.Add(seats.Lifetime)
+		l.disprove(known)
 		return l.answer(id), nil
 	}
 	refusal := l.refuse(now, ask)
@@ -249,7 +277,7 @@ func (l *Ledger) hasPlace(player seats.Player) bool {
 		return true
 	}
 	for _, s := range l.seats {
-		if s.state != joined && same(s.player, player) {
+		if s.waits() && same(s.player, player) {
 			return true
 		}
 	}
@@ -262,7 +290,7 @@ func (l *Ledger) taken() int { return l.sample.Online + l.pending() }
 func (l *Ledger) pending() int {
 	waiting := map[string]struct{}{}
 	for _, s := range l.seats {
-		if s.state != joined && !l.online.has(s.player) {
+		if s.waits() && !l.online.has(s.player) {
 			waiting[strings.ToLower(s.player.Name)] = struct{}{}
 		}
 	}

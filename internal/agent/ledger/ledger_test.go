@@ -293,3 +293,45 @@ func TestARushNeverOvershoots(t *testing.T) {
 		t.Errorf("%d were admitted, want %d", got, slots-3)
 	}
 }
+
+func TestAGameThatOnlyCountsTakesTheSeatsOfThoseWhoArrive(t *testing.T) {
+	l := open(ledger.Limits{Slots: 3, Playable: 3})
+	count := func(at time.Time, online int) { l.Observe(ledger.Sample{At: at, Online: online}) }
+	waiting := mustAsk(t, l, start, byChoice(player(1)))
+	mustAsk(t, l, start, byChoice(player(2)))
+	at := start.Add(2 * time.Second)
+	count(at, 1)
+	if got := l.Pending(at); got != 1 {
+		t.Errorf("Pending() = %d after one of two arrived, want 1", got)
+	}
+	mustAsk(t, l, at, byChoice(player(3)))
+	wantRefused(t, l, at, byChoice(player(4)), seats.Full)
+	// The one who is renewed has not arrived; the other one's seat may run out
+	// without setting a place free.
+	for range 4 {
+		at = at.Add(seats.RenewEvery)
+		count(at, 1)
+		if _, refusal := l.Renew(at, waiting.ID, byChoice(player(1))); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	if got := l.Pending(at); got != 1 {
+		t.Errorf("Pending() = %d while one is on the way, want 1", got)
+	}
+	mustAsk(t, l, at, byChoice(player(5)))
+	wantRefused(t, l, at, byChoice(player(6)), seats.Full)
+}
+
+func TestANamedArrivalCorrectsAGuess(t *testing.T) {
+	l := open(ledger.Limits{Slots: 2, Playable: 2})
+	mustAsk(t, l, start, byChoice(player(1)))
+	at := start.Add(time.Second)
+	mustAsk(t, l, at, byChoice(player(2)))
+	l.Observe(ledger.Sample{At: at, Online: 1})
+	// Guessed was the older seat; now the game names the other player.
+	l.Observe(ledger.Sample{At: at, Online: 1, Players: []seats.Player{player(2)}})
+	if got := l.Pending(at); got != 1 {
+		t.Errorf("Pending() = %d, want the one who has not arrived", got)
+	}
+	wantRefused(t, l, at, byChoice(player(3)), seats.Full)
+}
