@@ -7,10 +7,10 @@ package conditions
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // maxMessage keeps a message within what the API accepts for a condition.
@@ -37,11 +37,6 @@ func (s *Set) False(kind, reason, message string) {
 	s.put(kind, metav1.ConditionFalse, reason, message)
 }
 
-// Unknown states that nothing is known about a condition yet.
-func (s *Set) Unknown(kind, reason, message string) {
-	s.put(kind, metav1.ConditionUnknown, reason, message)
-}
-
 // Keep carries a condition of the previous pass over as it stands, for passes
 // that learned nothing about it. It does nothing when there was none.
 func (s *Set) Keep(kind string) {
@@ -54,7 +49,7 @@ func (s *Set) Keep(kind string) {
 
 func (s *Set) put(kind string, status metav1.ConditionStatus, reason, message string) {
 	if len(message) > maxMessage {
-		message = message[:maxMessage]
+		message = strings.ToValidUTF8(message[:maxMessage], "")
 	}
 	condition := metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message,
@@ -123,15 +118,4 @@ func (s *Set) List() []metav1.Condition {
 		return 1
 	})
 	return list
-}
-
-// Apply returns the list in the form typed server-side apply takes.
-func (s *Set) Apply() []*metav1ac.ConditionApplyConfiguration {
-	var applied []*metav1ac.ConditionApplyConfiguration
-	for _, c := range s.List() {
-		applied = append(applied, metav1ac.Condition().
-			WithType(c.Type).WithStatus(c.Status).WithReason(c.Reason).WithMessage(c.Message).
-			WithObservedGeneration(c.ObservedGeneration).WithLastTransitionTime(c.LastTransitionTime))
-	}
-	return applied
 }

@@ -77,7 +77,4 @@ func TestTheLastStatementOfAPassWinsAndTheListIsSorted(t *testing.T) {
 	if diff := cmp.Diff([]string{"Accepted=True", "Ready=True"}, got); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	if got := len(set.Apply()); got != 2 {
-		t.Errorf("apply configuration holds %d conditions, want 2", got)
-	}
 }

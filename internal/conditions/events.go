@@ -42,13 +42,25 @@ func Note(sentence string) string {
 	return sentence[:end]
 }
 
+// failures are the reasons of a server that needs somebody to look at it. That
+// one is not ready yet, or no more, is its ordinary life.
+var failures = map[string]bool{
+	v1alpha1.ReasonPrepareFailed: true, v1alpha1.ReasonStartupTimeout: true, v1alpha1.ReasonRecoveryTimeout: true,
+	v1alpha1.ReasonFlapping: true, v1alpha1.ReasonUnresponsive: true, v1alpha1.ReasonGameExited: true,
+	v1alpha1.ReasonOutOfMemory: true,
+}
+
 // troubles tells whether a condition is one that somebody has to look at.
 func troubles(condition metav1.Condition) bool {
 	switch condition.Type {
 	case v1alpha1.ConditionBackingOff, v1alpha1.ConditionDegraded, v1alpha1.ConditionScalingLimited:
 		return condition.Status == metav1.ConditionTrue
-	case v1alpha1.ConditionProgressing, v1alpha1.ConditionAvailable, v1alpha1.ConditionReady:
+	case v1alpha1.ConditionChannelDegraded, v1alpha1.ConditionClientAddressHidden:
+		return condition.Status == metav1.ConditionTrue
+	case v1alpha1.ConditionProgressing, v1alpha1.ConditionAvailable:
 		return false
+	case v1alpha1.ConditionReady:
+		return failures[condition.Reason]
 	}
 	return condition.Status == metav1.ConditionFalse
 }

@@ -6,6 +6,7 @@ package outcome
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,6 +54,31 @@ func Block(reason, message string) Outcome {
 // Retry repeats the pass after the queue's back-off.
 func Retry(err error) Outcome { return Outcome{Kind: KindRetry, Err: err} }
 
+// Of is a step's end by its error alone: Retry, or Continue when there is none.
+func Of(err error) Outcome {
+	if err == nil {
+		return Continue()
+	}
+	return Retry(err)
+}
+
+// Join is the end of steps that do not wait for one another: the reason of the
+// first that gives one, the soonest wait, and every error.
+func Join(ends ...Outcome) Outcome {
+	var all Outcome
+	var errs []error
+	for _, one := range ends {
+		all.Kind = max(all.Kind, one.Kind)
+		all.After = Soonest(all.After, one.After)
+		if !all.Explained() {
+			all.Reason, all.Message = one.Reason, one.Message
+		}
+		errs = append(errs, one.Err)
+	}
+	all.Err = errors.Join(errs...)
+	return all
+}
+
 // Stops tells whether the pass ends here.
 func (o Outcome) Stops() bool { return o.Kind != KindContinue }
 
@@ -60,10 +86,18 @@ func (o Outcome) Stops() bool { return o.Kind != KindContinue }
 func (o Outcome) Explained() bool { return o.Reason != "" }
 
 // Result is what the reconciler returns to its queue: the outcome's own wait,
-// or recheck when that comes sooner. Zero durations mean "not before an event".
+// or recheck when that comes sooner. Zero durations mean "not before an event",
+// and so they are beside an error, whose repetition the queue itself paces.
 func (o Outcome) Result(recheck time.Duration) ctrl.Result {
+	if o.Err != nil {
+		return ctrl.Result{}
+	}
 	return ctrl.Result{RequeueAfter: Soonest(o.After, recheck)}
 }
+
+// Stale is when a pass is repeated that worked on what the cache no longer
+// holds. What made it stale usually wakes the object before.
+const Stale = time.Second
 
 // Soonest is the shorter of two waits; zero means no wait.
 func Soonest(a, b time.Duration) time.Duration {

@@ -9,11 +9,25 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // Interval is the least time between two writes of one object that change
 // nothing but counts.
 const Interval = 15 * time.Second
+
+const (
+	retryFirst = 10 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
+
+// Retries paces the repetition of passes that failed. The queue's own pace
+// grows to a quarter of an hour, after which an owner who has long removed the
+// cause would still wait.
+func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMost)
+}
 
 // Pacer remembers when each object was last written. The zero value is ready
 // to use; it is safe for concurrent use.
