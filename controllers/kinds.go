@@ -45,6 +45,8 @@ func (s *setup) addNetwork() error {
 		Events:   s.mgr.GetEventRecorder("spawnery-network"),
 		Clock:    s.Clock,
 		Random:   rand.Read,
+
+		LeaderSince: s.leading.since,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.Network))
 }
 

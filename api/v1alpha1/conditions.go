@@ -18,6 +18,9 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionStorageResize says whether the claims have the wanted size.
 	ConditionStorageResize = "StorageResize"
+	// ConditionNamespacePrepared says whether what pods need of their namespace
+	// stands: accounts, and where to find the manager.
+	ConditionNamespacePrepared = "NamespacePrepared"
 	// ConditionForwardingSecretReady says whether the forwarding secret exists.
 	ConditionForwardingSecretReady = "ForwardingSecretReady"
 	// ConditionOnlineModeSettled says whether the wanted online mode is in force.
@@ -32,9 +35,6 @@ const (
 	// ConditionForwardingActive says whether a server takes identities from
 	// the proxies.
 	ConditionForwardingActive = "ForwardingActive"
-	// ConditionCountsAgree says whether a server and the proxies count the
-	// same players.
-	ConditionCountsAgree = "CountsAgree"
 	// ConditionDrainProgressing says whether a draining server gets emptier.
 	ConditionDrainProgressing = "DrainProgressing"
 )
@@ -71,12 +71,15 @@ const (
 	ReasonGaveUp                 = "GaveUp"
 	ReasonStorageResized         = "StorageResized"
 	ReasonStorageResizeRefused   = "StorageResizeRefused"
+	ReasonServerNameTaken        = "ServerNameTaken"
+	ReasonServiceRefused         = "ServiceRefused"
 	ReasonClusterAddresses       = "ClusterAddresses"
 	ReasonPlayerAddresses        = "PlayerAddresses"
 )
 
 // Reasons of a Network's other conditions.
 const (
+	ReasonNamespacePrepared    = "NamespacePrepared"
 	ReasonSecretPresent        = "SecretPresent"
 	ReasonSecretMissing        = "SecretMissing"
 	ReasonOnlineModeInForce    = "OnlineModeInForce"
@@ -103,8 +106,6 @@ const (
 	ReasonForwarding        = "Forwarding"
 	ReasonNotForwarding     = "NotForwarding"
 	ReasonOnlineModeBackend = "OnlineModeBackend"
-	ReasonRosterAgrees      = "RosterAgrees"
-	ReasonRosterDisagrees   = "RosterDisagrees"
 	ReasonPlayersMoving     = "PlayersMoving"
 	ReasonNoFallbackSeat    = "NoFallbackSeat"
 )

@@ -129,8 +129,8 @@ type PermissionGroup struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type NetworkStatus struct {
-	// conditions are Accepted, ForwardingSecretReady, OnlineModeSettled and
-	// ChannelDegraded.
+	// conditions are Accepted, NamespacePrepared, ForwardingSecretReady,
+	// OnlineModeSettled and ChannelDegraded.
 	//
 	// +optional
 	// +listType=map

@@ -51,7 +51,7 @@ type ServerSpec struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type ServerStatus struct {
-	// conditions are Accepted, Ready, ForwardingActive, CountsAgree and
+	// conditions are Accepted, Ready, ForwardingActive and
 	// DrainProgressing.
 	//
 	// +optional

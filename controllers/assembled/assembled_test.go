@@ -175,12 +175,16 @@ func nothingForbidden(w *world) {
 	w.Expect(used).NotTo(gomega.ContainElement(gomega.HaveField("Scope", gomega.BeEmpty())), "a call that no permission covers")
 	var unused []string
 	for _, grant := range rbacaudit.Without(granted, used) {
-		if !partOfAWatch(grant, used) {
+		if !partOfAWatch(grant, used) && grant.String() != eventsAgain {
 			unused = append(unused, grant.String())
 		}
 	}
 	w.Expect(unused).To(gomega.ConsistOf(notUsedHere()), "a permission that nothing needs is taken away")
 }
+
+// eventsAgain is used when an event happens again within minutes, which here
+// is a matter of chance.
+const eventsAgain = "ClusterRole: patch events.events.k8s.io"
 
 // partOfAWatch is true for a get or list of what is watched: a cache lists
 // where the API server does not stream, and reads of it are no calls.

@@ -18,11 +18,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
 // errNoCertificate means that the manager's certificate is still being made.
 var errNoCertificate = errors.New("the manager has no certificate yet")
+
+// errNotOurs means that somebody else's object has a name of ours.
+var errNotOurs = errors.New("it is not ours")
+
+// refusedRecheck is when a refused write is tried again.
+const refusedRecheck = 30 * time.Second
 
 // certificateRecheck is when a certificate that is being made is looked for.
 const certificateRecheck = time.Second
@@ -39,6 +47,18 @@ type done struct {
 	recheck time.Duration
 }
 
+// retry is what a repetition of the pass may cure. What somebody else has to
+// allow is told in the status, and tried again at the recheck.
+func (d done) retry() error {
+	var errs []error
+	for _, err := range []error{d.prepared, d.secret} {
+		if err != nil && refusal.Of(err) == "" && !errors.Is(err, errNoCertificate) && !errors.Is(err, errNotOurs) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (r *Reconciler) act(ctx context.Context, network *v1alpha1.Network, seen observation, decided plan) done {
 	if !decided.accepted {
 		return done{}
@@ -47,11 +67,15 @@ func (r *Reconciler) act(ctx context.Context, network *v1alpha1.Network, seen ob
 		prepared: errors.Join(r.ensureServiceAccounts(ctx, network.Namespace), r.ensureChannel(ctx, network.Namespace)),
 		secret:   r.ensureSecret(ctx, network, seen),
 	}
-	if seen.waiting {
+	if seen.waiting || refusal.Of(acted.secret) != "" {
 		acted.recheck = secretInterval
 	}
-	if errors.Is(acted.prepared, errNoCertificate) {
-		acted.prepared, acted.recheck = nil, certificateRecheck
+	switch {
+	case acted.prepared == nil:
+	case errors.Is(acted.prepared, errNoCertificate):
+		acted.recheck = certificateRecheck
+	case errors.Is(acted.prepared, errNotOurs), refusal.Of(acted.prepared) != "":
+		acted.recheck = outcome.Soonest(acted.recheck, refusedRecheck)
 	}
 	r.Sessions.SetDirectory(types.NamespacedName{Namespace: network.Namespace, Name: network.Name}, directoryOf(seen))
 	return acted
@@ -95,8 +119,8 @@ func (r *Reconciler) ensureChannel(ctx context.Context, namespace string) error 
 		return fmt.Errorf("read config map %s: %w", wanted.Name, err)
 	}
 	if there.Labels[podspec.LabelManagedBy] != podspec.ManagedBy {
-		return fmt.Errorf("config map %s is not ours: remove it, or label it %s=%s",
-			wanted.Name, podspec.LabelManagedBy, podspec.ManagedBy)
+		return fmt.Errorf("config map %s is in the way: %w; remove it, or label it %s=%s",
+			wanted.Name, errNotOurs, podspec.LabelManagedBy, podspec.ManagedBy)
 	}
 	if equality.Semantic.DeepEqual(there.Data, wanted.Data) {
 		return nil

@@ -5,7 +5,6 @@
 package network
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
@@ -46,6 +46,8 @@ type Reconciler struct {
 	Channel func() podspec.Channel
 	Events  recorder.EventRecorder
 	Clock   clock.PassiveClock
+	// LeaderSince is when this process began to lead.
+	LeaderSince func() time.Time
 	// Random fills forwarding secrets; it must be fit for that.
 	Random func([]byte) (int, error)
 
@@ -78,7 +80,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, network *v1alpha1.Network) (
 	plan := decide(network, seen)
 	done := r.act(ctx, network, seen, plan)
 	due, err := r.report(ctx, network, seen, plan, done)
-	return ctrl.Result{RequeueAfter: cmp.Or(due, done.recheck)}, err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: outcome.Soonest(due, outcome.Soonest(done.recheck, outcome.Until(seen.recheck, seen.now)))}, nil
 }
 
 // attempts remembers in memory when the forwarding secret of a Network was

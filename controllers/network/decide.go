@@ -20,6 +20,9 @@ const (
 	podPatience = 30 * time.Second
 	// secretInterval is the time between two attempts while pods wait.
 	secretInterval = time.Minute
+	// silentAgents is how many agents have to be silent, beside being most, for
+	// their silence to be the channel's fault.
+	silentAgents = 3
 	// namedClaims is how many claims a message lists before it counts.
 	namedClaims = 3
 )
@@ -31,6 +34,9 @@ type plan struct {
 	accepted bool
 	// onlineMode is the mode in force from now on; nil before acceptance.
 	onlineMode *bool
+	// degraded is true while so many agents are silent at once that the channel
+	// is to blame.
+	degraded bool
 	// unsettled explains why the wanted mode is not in force; empty: it is.
 	unsettled string
 }
@@ -42,6 +48,7 @@ func decide(network *v1alpha1.Network, seen observation) plan {
 	if !decided.accepted {
 		return decided
 	}
+	decided.degraded = seen.silent >= silentAgents && 2*seen.silent > seen.agents
 	wanted := ptr.Deref(network.Spec.OnlineMode, true)
 	inForce := network.Status.OnlineMode
 	confirmed := network.Annotations[v1alpha1.AnnotationConfirmOnlineMode] == strconv.FormatBool(wanted)

@@ -4,14 +4,19 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/index"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
@@ -31,6 +36,11 @@ type observation struct {
 	claims []string
 	// waiting is true while a pod waits for its volumes for too long.
 	waiting bool
+	// agents are the pods that are Ready and should therefore be heard of, and
+	// silent those of them that are not.
+	agents, silent int
+	// recheck is when one of these answers changes by itself; zero for never.
+	recheck time.Time
 }
 
 // seenServer is a Server and what its agent said last.
@@ -46,22 +56,29 @@ func (r *Reconciler) observe(ctx context.Context, network *v1alpha1.Network) (ob
 		return seen, fmt.Errorf("list networks: %w", err)
 	}
 	seen.namespace = networks.Items
+	return seen, errors.Join(r.observeMembers(ctx, network, &seen), r.observePods(ctx, network, &seen))
+}
+
+// observeMembers lists what belongs to the Network, in an order that a cache
+// does not have by itself: what follows from it must not change by chance.
+func (r *Reconciler) observeMembers(ctx context.Context, network *v1alpha1.Network, seen *observation) error {
 	var err error
 	if seen.proxyGroups, err = index.ProxyGroupsIn(ctx, r.Client, network.Namespace, network.Name); err != nil {
-		return seen, err
+		return err
 	}
 	if seen.serverGroups, err = index.ServerGroupsIn(ctx, r.Client, network.Namespace, network.Name); err != nil {
-		return seen, err
+		return err
 	}
+	slices.SortFunc(seen.serverGroups, func(a, b v1alpha1.ServerGroup) int { return strings.Compare(a.Name, b.Name) })
 	servers, err := index.ServersIn(ctx, r.Client, network.Namespace, network.Name)
 	if err != nil {
-		return seen, err
+		return err
 	}
 	for _, server := range servers {
 		seen.servers = append(seen.servers, seenServer{server, r.Sessions.Server(types.UID(server.Status.PodUID))})
 	}
 	seen.players = int32(r.Sessions.NetworkPlayers(client.ObjectKeyFromObject(network)))
-	return seen, r.observePods(ctx, network, &seen)
+	return nil
 }
 
 func (r *Reconciler) observePods(ctx context.Context, network *v1alpha1.Network, seen *observation) error {
@@ -77,11 +94,52 @@ func (r *Reconciler) observePods(ctx context.Context, network *v1alpha1.Network,
 	if err := r.Client.List(ctx, &pods, client.InNamespace(network.Namespace), ofNetwork); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
+	ready := map[types.UID]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Status.Phase == corev1.PodPending && seen.now.Sub(pod.CreationTimestamp.Time) > podPatience {
+		ready[pod.UID] = holds(pod, corev1.PodReady) && pod.DeletionTimestamp == nil
+		if !lacksVolumes(pod) {
+			continue
+		}
+		if ends := pod.CreationTimestamp.Add(podPatience); seen.now.Before(ends) {
+			seen.recheck = fleet.Earliest(seen.recheck, ends)
+		} else {
 			seen.waiting = true
 		}
 	}
+	r.observeAgents(seen, ready)
 	return nil
+}
+
+// observeAgents counts who should be heard and is not. Until a new leader has
+// led for a while, silence says nothing.
+func (r *Reconciler) observeAgents(seen *observation, ready map[types.UID]bool) {
+	if patient := r.LeaderSince().Add(fleet.LeaderPatience); seen.now.Before(patient) {
+		seen.recheck = fleet.Earliest(seen.recheck, patient)
+		return
+	}
+	for i := range seen.servers {
+		server := &seen.servers[i]
+		if !ready[types.UID(server.Status.PodUID)] || !ptr.Deref(server.Status.WasRegistered, false) {
+			continue
+		}
+		seen.agents++
+		if server.said.Freshness != sessions.Fresh {
+			seen.silent++
+		}
+	}
+}
+
+// lacksVolumes is true for a pod that has a node and whose sandbox could not be
+// made: of what comes before it, the volumes are what an owner may have to see
+// to. A pod without a node, and one whose image is being pulled, lacks none.
+func lacksVolumes(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil &&
+		pod.Spec.NodeName != "" && !holds(pod, corev1.PodReadyToStartContainers)
+}
+
+func holds(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
 }

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/conditions"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
@@ -24,8 +27,10 @@ func (r *Reconciler) report(
 	set := conditions.From(network.Status.Conditions, network.Generation, seen.now)
 	r.reportAccepted(set, network, decided)
 	if decided.accepted {
+		reportPrepared(set, acted)
 		reportSecret(set, network, seen, acted)
 		reportMode(set, decided)
+		reportChannel(set, decided)
 	}
 	status := v1alpha1.NetworkStatus{
 		Conditions:    set.List(),
@@ -36,12 +41,20 @@ func (r *Reconciler) report(
 	}
 	wait := r.pacer.Wait(network.UID, seen.now)
 	if wait > 0 && onlyPlayersChanged(network.Status, status) {
-		return wait, errors.Join(acted.prepared, acted.secret)
+		return wait, acted.retry()
 	}
-	written := ssa.Status(ctx, r.Client, fieldOwner, network, &network.Status, &status)
-	r.pacer.Written(network.UID, seen.now)
+	err := ssa.Status(ctx, r.Client, fieldOwner, network, &network.Status, &status)
+	switch {
+	case apierrors.IsConflict(err):
+		return outcome.Stale, acted.retry()
+	case err != nil:
+		return 0, errors.Join(acted.retry(), err)
+	}
+	if !equality.Semantic.DeepEqual(network.Status, status) {
+		r.pacer.Written(network.UID, seen.now)
+	}
 	set.Tell(r.Events, network)
-	return 0, errors.Join(acted.prepared, acted.secret, written)
+	return 0, acted.retry()
 }
 
 // onlyPlayersChanged is true when nothing but the number of players, which is
@@ -58,6 +71,27 @@ func (r *Reconciler) reportAccepted(set *conditions.Set, network *v1alpha1.Netwo
 	}
 	set.False(v1alpha1.ConditionAccepted, v1alpha1.ReasonDuplicateNetwork, fmt.Sprintf(
 		"Network %s is older and is the one of namespace %s; delete it, or use another namespace", decided.winner, network.Namespace))
+}
+
+func reportPrepared(set *conditions.Set, acted done) {
+	switch {
+	case acted.prepared == nil:
+		set.True(v1alpha1.ConditionNamespacePrepared, v1alpha1.ReasonNamespacePrepared, "pods find their accounts and the manager")
+	case errors.Is(acted.prepared, errNoCertificate):
+		// What a manager that only just started lacks is no news.
+		set.Keep(v1alpha1.ConditionNamespacePrepared)
+	default:
+		set.False(v1alpha1.ConditionNamespacePrepared, v1alpha1.ReasonNamespaceNotPrepared, acted.prepared.Error())
+	}
+}
+
+func reportChannel(set *conditions.Set, decided plan) {
+	if decided.degraded {
+		set.True(v1alpha1.ConditionChannelDegraded, v1alpha1.ReasonAgentsSilent, "most agents whose pods are ready are silent, so the way "+
+			"between them and the manager is to blame: look at the manager's Service and network policies. Servers keep running")
+		return
+	}
+	set.False(v1alpha1.ConditionChannelDegraded, v1alpha1.ReasonAgentsReporting, "the agents report")
 }
 
 func reportSecret(set *conditions.Set, network *v1alpha1.Network, seen observation, acted done) {
@@ -85,10 +119,13 @@ func reportMode(set *conditions.Set, decided plan) {
 }
 
 // onlinePlayers sums what the agents know; a server nobody hears adds what was
-// heard last.
+// heard last, by this manager or the one before.
 func onlinePlayers(seen observation) int32 {
 	var total int32
 	for _, server := range seen.servers {
+		if server.said.Report == nil {
+			total += ptr.Deref(server.Status.Players, 0)
+		}
 		total += server.said.Report.GetOnline()
 	}
 	return total

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/predicates"
 )
@@ -35,8 +36,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Watches(&v1alpha1.ProxyGroup{}, handler.EnqueueRequestsFromMapFunc(networkOf), builder.WithPredicates(predicates.Owners())).
 		Watches(&v1alpha1.Server{}, handler.EnqueueRequestsFromMapFunc(networkOf)).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(labelledNetwork)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(labelledNetwork), builder.WithPredicates(predicates.Started())).
 		WatchesRawSource(wakes).
-		WithOptions(controller.Options{ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true)}).
+		WithOptions(controller.Options{
+			ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
+		}).
 		Named("network").
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 	if err != nil {

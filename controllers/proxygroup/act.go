@@ -34,6 +34,9 @@ const (
 	nameDraws = 5
 )
 
+// errTaken means that the name of the group's Service is somebody else's.
+var errTaken = errors.New("the name is taken")
+
 // act carries the plan out. What is refused stops the creates, never the
 // withdrawals, removals and settings.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan) outcome.Outcome {
@@ -45,32 +48,42 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 	}
 	r.tell(group, seen, decided)
 	errs := []error{
-		r.ensureService(ctx, group, seen),
 		r.mark(ctx, seen, decided.withdraw, new(seen.now.UTC().Format(time.RFC3339))),
 		r.mark(ctx, seen, decided.reinstate, nil),
 		r.markOccupancy(ctx, seen),
 		r.remove(ctx, group, seen, decided.remove),
 	}
-	for range decided.create {
-		if err := r.create(ctx, group, seen); err != nil {
-			return refused(errors.Join(append(errs, err)...))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return outcome.Retry(err)
-	}
-	return outcome.Continue()
+	return outcome.Join(
+		outcome.Of(errors.Join(errs...)),
+		refusedPod(r.createAll(ctx, group, seen, decided.create)),
+		refusedService(r.ensureService(ctx, group, seen)),
+	)
 }
 
-// refused tells a write that somebody must allow from one that may be repeated.
-func refused(err error) outcome.Outcome {
-	switch refusal.Of(err) {
+// refusedPod tells a pod that somebody must allow from one that may be tried
+// again.
+func refusedPod(err error) outcome.Outcome {
+	switch reason := refusal.Of(err); reason {
 	case "":
-		return outcome.Retry(err)
+		return outcome.Of(err)
 	case v1alpha1.ReasonNamespaceNotPrepared:
-		return outcome.Wait(preparedRecheck, "", "")
+		return outcome.Wait(preparedRecheck, reason, err.Error())
+	default:
+		return outcome.Wait(refusedRecheck, reason, err.Error())
 	}
-	return outcome.Wait(refusedRecheck, v1alpha1.ReasonPodRefused, err.Error())
+}
+
+// refusedService is refusedPod for the Service, whose name and port others may
+// have.
+func refusedService(err error) outcome.Outcome {
+	reason := refusal.Of(err)
+	switch {
+	case errors.Is(err, errTaken), reason == v1alpha1.ReasonPodRefused:
+		return outcome.Wait(refusedRecheck, v1alpha1.ReasonServiceRefused, err.Error())
+	case reason == "":
+		return outcome.Of(err)
+	}
+	return outcome.Wait(refusedRecheck, reason, err.Error())
 }
 
 // tell states every proxy's configuration, also that it is withdrawn.
@@ -127,14 +140,22 @@ func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGro
 	}
 	verdict, err := children.Create(ctx, r.Client, r.Live, wanted)
 	if err == nil && verdict == children.NotOurs {
-		return fmt.Errorf("service %s exists and does not belong to this group; delete it", wanted.Name)
+		return fmt.Errorf("service %s exists and does not belong to this group; delete it: %w", wanted.Name, errTaken)
 	}
 	return err
 }
 
+func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, count int) error {
+	for range count {
+		if err := r.create(ctx, group, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // create makes one proxy under a name that nobody has.
 func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {
-	key := client.ObjectKeyFromObject(group)
 	inputs := podspec.ResolveProxy(seen.network, group)
 	for range nameDraws {
 		pod := podspec.BuildProxyPod(inputs, podspec.ProxyRuntime{
@@ -143,13 +164,13 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 			OperatorImage: r.Image,
 			SessionServer: r.SessionServer,
 		})
-		r.writes.Created(key, pod.Name, seen.now)
+		r.writes.Created(group.UID, pod.Name, seen.now)
 		err := r.Client.Create(ctx, pod, fieldOwner)
 		if err == nil {
 			return nil
 		}
 		if certain(err) {
-			r.writes.Refused(key, pod.Name)
+			r.writes.Refused(group.UID, pod.Name)
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create pod %s: %w", pod.Name, err)
@@ -189,8 +210,12 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ProxyGroup, see
 	var errs []error
 	for _, one := range intents {
 		pod := seen.pod(one.name)
-		r.writes.Deleted(client.ObjectKeyFromObject(group), pod.UID, seen.now)
-		errs = append(errs, children.Delete(ctx, r.Client, pod, client.GracePeriodSeconds(podspec.ProxyGraceSeconds(group))))
+		r.writes.Deleted(group.UID, pod.UID, seen.now)
+		err := children.Delete(ctx, r.Client, pod, client.GracePeriodSeconds(podspec.ProxyGraceSeconds(group)))
+		if err != nil && certain(err) {
+			r.writes.Spared(group.UID, pod.UID)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

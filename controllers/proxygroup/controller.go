@@ -17,6 +17,7 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
@@ -91,9 +92,8 @@ func (h *heard) replace(group types.NamespacedName, now map[types.UID]bool) []ty
 // Reconcile brings one ProxyGroup up to date: it observes, decides, acts and
 // reports, and reports also when acting failed.
 func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ProxyGroup) (ctrl.Result, error) {
-	key := client.ObjectKeyFromObject(group)
 	if group.DeletionTimestamp != nil {
-		r.writes.Forget(key)
+		r.writes.Forget(group.UID)
 		return ctrl.Result{}, nil
 	}
 	seen, err := r.observe(ctx, group)
@@ -106,5 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ProxyGroup) 
 	}
 	ended := r.act(ctx, group, seen, decided)
 	due, err := r.report(ctx, group, seen, decided, ended)
-	return ended.Result(outcome.Soonest(due, outcome.Until(decided.recheck, seen.now))), err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	recheck := fleet.Earliest(decided.recheck, seen.pending.Until)
+	return ended.Result(outcome.Soonest(due, outcome.Until(recheck, seen.now))), nil
 }

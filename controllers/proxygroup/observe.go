@@ -5,6 +5,8 @@ package proxygroup
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +62,8 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (o
 		client.MatchingLabels(podspec.GroupPods(podspec.RoleProxy, group.Name))); err != nil {
 		return seen, fmt.Errorf("list the proxies: %w", err)
 	}
+	// A cache has no order by itself, and the address must not change by chance.
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	var shown []expect.Seen
 	there := map[types.UID]bool{}
 	for i := range pods.Items {
@@ -71,9 +75,8 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (o
 		seen.pods = append(seen.pods, seenPod{pod, r.Sessions.Proxy(pod.UID)})
 		shown = append(shown, expect.Seen{Name: pod.Name, UID: pod.UID, Deleting: pod.DeletionTimestamp != nil})
 	}
-	key := client.ObjectKeyFromObject(group)
-	seen.gone = r.heard.replace(key, there)
-	seen.pending = r.writes.Settle(key, shown, seen.now)
+	seen.gone = r.heard.replace(client.ObjectKeyFromObject(group), there)
+	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
 	return seen, r.observeService(ctx, group, &seen)
 }
 

@@ -13,11 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
@@ -31,13 +33,14 @@ func (r *Reconciler) report(
 	ready := readyPods(seen)
 	reportAccepted(set, group, seen, ended)
 	reportProgress(set, group, len(ready), decided)
-	address, err := r.address(ctx, group, ready)
+	reportAddresses(set, group)
+	address, err := r.address(ctx, group, seen.service, ready)
 	status := v1alpha1.ProxyGroupStatus{
 		Conditions:       set.List(),
 		Phase:            v1alpha1.GroupPending,
 		ReadyReplicas:    new(int32(len(ready))),
 		Address:          address,
-		ConnectedPlayers: new(connected(seen)),
+		ConnectedPlayers: new(connected(seen, ptr.Deref(was.ConnectedPlayers, 0))),
 	}
 	if len(ready) >= int(group.Spec.Replicas) {
 		status.Phase = v1alpha1.GroupReady
@@ -46,7 +49,11 @@ func (r *Reconciler) report(
 	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyPlayersChanged(was, status) {
 		return wait, failed
 	}
-	if err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status); err != nil {
+	err = ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status)
+	switch {
+	case apierrors.IsConflict(err):
+		return outcome.Stale, failed
+	case err != nil:
 		return 0, errors.Join(failed, err)
 	}
 	if !equality.Semantic.DeepEqual(was, status) {
@@ -105,19 +112,43 @@ func readyPods(seen observation) []*corev1.Pod {
 	return ready
 }
 
-func connected(seen observation) int32 {
+// connected sums what the proxies said last. Until a new manager has heard all
+// of them, the number of the one before stands when it is higher.
+func connected(seen observation, before int32) int32 {
 	var players int32
+	unheardOf := false
 	for _, pod := range seen.pods {
 		players += int32(pod.said.Players)
+		unheardOf = unheardOf || (isReady(pod.Pod) && pod.said.Freshness == sessions.Unknown)
+	}
+	if unheardOf {
+		return max(players, before)
 	}
 	return players
+}
+
+// reportAddresses says whether players keep their addresses on the way through
+// the Service. On a way that the owner provides nobody knows.
+func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup) {
+	switch group.Spec.Expose.Type {
+	case v1alpha1.ExposeNodePort:
+		if group.Spec.Expose.NodePort.ExternalTrafficPolicy == v1alpha1.TrafficCluster {
+			set.True(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonClusterAddresses,
+				"externalTrafficPolicy Cluster puts a node's address in place of the player's: a ban by address hits everybody; use Local")
+			return
+		}
+		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "externalTrafficPolicy Local keeps the players' addresses")
+	case v1alpha1.ExposeClusterIP:
+	}
 }
 
 // address is what players type, empty while nothing answers there: the port of
 // every node with type NodePort, of which the first that runs a ready proxy is
 // named.
-func (r *Reconciler) address(ctx context.Context, group *v1alpha1.ProxyGroup, ready []*corev1.Pod) (string, error) {
-	if len(ready) == 0 {
+func (r *Reconciler) address(
+	ctx context.Context, group *v1alpha1.ProxyGroup, service *corev1.Service, ready []*corev1.Pod,
+) (string, error) {
+	if len(ready) == 0 || service == nil {
 		return "", nil
 	}
 	switch expose := group.Spec.Expose; expose.Type {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/index"
+	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/predicates"
 )
 
@@ -33,7 +34,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Owns(&corev1.Service{}).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
 		WatchesRawSource(wakes).
-		WithOptions(controller.Options{ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true)}).
+		WithOptions(controller.Options{
+			ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
+		}).
 		Named("proxygroup").
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 	if err != nil {

@@ -40,7 +40,6 @@ const (
 func (r *Reconciler) steps() []outcome.Step[*pass] {
 	return []outcome.Step[*pass]{
 		{Name: "tell the agent", Do: r.tellAgent},
-		{Name: "mark the pod's occupancy", Do: r.markOccupancy},
 		{Name: "release the server", Do: r.release},
 		{Name: "delete the pod", Do: r.deletePod},
 		{Name: "accept the server", Do: r.accept},
@@ -54,6 +53,10 @@ func (r *Reconciler) steps() []outcome.Step[*pass] {
 func (r *Reconciler) tellAgent(_ context.Context, p *pass) outcome.Outcome {
 	uid := types.UID(p.server.Status.PodUID)
 	p.podName, p.podUID = p.server.Status.PodName, uid
+	if pod := p.seen.pod; pod != nil {
+		// A pass that made it may have ended before it could note so.
+		p.podName, p.podUID, uid = pod.Name, pod.UID, pod.UID
+	}
 	if uid == "" {
 		return outcome.Continue()
 	}
@@ -139,6 +142,10 @@ func (r *Reconciler) accept(_ context.Context, p *pass) outcome.Outcome {
 	case p.seen.network == nil:
 		return outcome.Block(v1alpha1.ReasonNetworkNotFound, fmt.Sprintf(
 			"no accepted Network %s in namespace %s", p.server.Spec.NetworkRef.Name, p.server.Namespace))
+	case p.seen.twin != "":
+		return outcome.Wait(refusedRecheck, v1alpha1.ReasonDuplicateOrdinal, fmt.Sprintf(
+			"Server %s carries ordinal %d too, and one world serves one server; delete the one you do not want",
+			p.seen.twin, *p.server.Spec.Ordinal))
 	}
 	return outcome.Continue()
 }
@@ -154,10 +161,6 @@ func (r *Reconciler) createPod(ctx context.Context, p *pass) outcome.Outcome {
 		return r.postPod(ctx, p)
 	case phase.PodUnseen, phase.PodWaiting, phase.PodRunning, phase.PodReady, phase.PodFinished, phase.PodGameExited,
 		phase.PodOutOfMemory, phase.PodPrepareFailed, phase.PodEvicted, phase.PodTerminating, phase.PodAbsent:
-	}
-	if p.podUID == "" && p.seen.pod != nil {
-		// Made by a pass that could not note it any more.
-		p.podName, p.podUID = p.seen.pod.Name, p.seen.pod.UID
 	}
 	return outcome.Continue()
 }
@@ -232,7 +235,7 @@ func (r *Reconciler) alignHash(ctx context.Context, p *pass) error {
 	if err := r.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), fieldOwner); err != nil {
 		return fmt.Errorf("write podHash: %w", err)
 	}
-	p.server.Spec = target.Spec
+	p.server.Spec, p.server.ResourceVersion = target.Spec, target.ResourceVersion
 	return nil
 }
 

@@ -77,6 +77,10 @@ func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.Persi
 	if wanted == nil || wanted.Cmp(requested) <= 0 || wanted.Cmp(capacity) <= 0 {
 		return outcome.Continue()
 	}
+	if r.growth.Wait(claim.UID, p.seen.now) > 0 {
+		p.resizeError, p.recheck = p.server.Status.StorageResizeError, refusedRecheck
+		return outcome.Continue()
+	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": claim.UID, "resourceVersion": claim.ResourceVersion},
 		"spec": map[string]any{"resources": map[string]any{
@@ -89,7 +93,8 @@ func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.Persi
 	err = r.Client.Patch(ctx, claim.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner)
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-		p.resizeError = err.Error()
+		r.growth.Written(claim.UID, p.seen.now)
+		p.resizeError, p.recheck = err.Error(), refusedRecheck
 		return outcome.Continue()
 	case apierrors.IsConflict(err):
 		return outcome.Wait(preparedRecheck, "", "")

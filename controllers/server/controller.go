@@ -69,6 +69,8 @@ type Reconciler struct {
 	HookValue func() string
 
 	pacer pace.Pacer
+	// growth spaces attempts to grow claims that were refused.
+	growth pace.Pacer
 }
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;patch;delete
@@ -86,13 +88,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.Server) (ct
 	}
 	decision := phase.Decide(r.input(server, seen))
 	pass := &pass{server: server, seen: seen, decision: decision}
-	ended := outcome.Run(ctx, pass, r.steps())
+	// That a mark cannot be set holds up nothing of the server's life.
+	ended := outcome.Join(outcome.Run(ctx, pass, r.steps()), r.markOccupancy(ctx, pass))
 	if pass.released {
 		r.pacer.Forget(server.UID)
-		return ctrl.Result{}, ended.Err
+		return ended.Result(0), ended.Err
 	}
 	due, err := r.report(ctx, pass, ended)
-	return ended.Result(outcome.Soonest(due, outcome.Until(decision.Recheck, seen.now))), err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	due = outcome.Soonest(due, pass.recheck)
+	return ended.Result(outcome.Soonest(due, outcome.Until(decision.Recheck, seen.now))), nil
 }
 
 // pass is one pass over one Server; its steps add what they did.
@@ -108,6 +115,8 @@ type pass struct {
 	resizeError string
 	// resizePending is true while the grown claim waits for a restart.
 	resizePending bool
+	// recheck is when something that stops no step is to be tried again.
+	recheck time.Duration
 	// released is true once the Server object is on its way out.
 	released bool
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/index"
 	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
@@ -43,6 +44,8 @@ type observation struct {
 	// their digest; empty while either is gone.
 	inputs  podspec.Inputs
 	podHash string
+	// twin is the Server that carries the same ordinal and goes before this one.
+	twin string
 }
 
 // accepted is true while group and Network stand.
@@ -53,6 +56,9 @@ func (o observation) accepted() bool {
 func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (observation, error) {
 	seen := observation{now: r.Clock.Now()}
 	if err := r.observeParents(ctx, server, &seen); err != nil {
+		return seen, err
+	}
+	if err := r.observeTwin(ctx, server, &seen); err != nil {
 		return seen, err
 	}
 	if err := r.observePod(ctx, server, &seen); err != nil {
@@ -87,6 +93,30 @@ func (r *Reconciler) observeParents(ctx context.Context, server *v1alpha1.Server
 	if seen.accepted() {
 		seen.inputs = podspec.ResolveServer(seen.network, seen.group)
 		seen.podHash = podspec.Digest(seen.inputs)
+	}
+	return nil
+}
+
+// observeTwin looks for another Server on the same ordinal. The one whose name
+// is the ordinal's goes before any other, and else the first by name.
+func (r *Reconciler) observeTwin(ctx context.Context, server *v1alpha1.Server, seen *observation) error {
+	if server.Spec.Ordinal == nil || seen.group == nil {
+		return nil
+	}
+	rightful := podspec.PersistentServerName(seen.group.Name, *server.Spec.Ordinal)
+	if server.Name == rightful {
+		return nil
+	}
+	siblings, err := index.ServersOf(ctx, r.Client, server.Namespace, seen.group.Name)
+	if err != nil {
+		return err
+	}
+	for i := range siblings {
+		other := &siblings[i]
+		same := other.Spec.Ordinal != nil && *other.Spec.Ordinal == *server.Spec.Ordinal && children.OwnedBy(other, seen.group.UID)
+		if same && (other.Name == rightful || other.Name < server.Name) {
+			seen.twin = other.Name
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,7 +43,11 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	if wait := r.pacer.Wait(p.server.UID, p.seen.now); wait > 0 && onlyCountsChanged(was, status) {
 		return wait, ended.Err
 	}
-	if err := ssa.Status(ctx, r.Client, fieldOwner, p.server, &was, &status); err != nil {
+	err := ssa.Status(ctx, r.Client, fieldOwner, p.server, &was, &status)
+	switch {
+	case apierrors.IsConflict(err):
+		return outcome.Stale, ended.Err
+	case err != nil:
 		return 0, errors.Join(ended.Err, err)
 	}
 	if !equality.Semantic.DeepEqual(was, status) {
@@ -179,18 +184,30 @@ func reportReady(set *conditions.Set, p *pass) {
 	if detail := waitDetail(p); detail != "" {
 		message = strings.TrimSuffix(message, ".") + ": " + detail
 	}
-	if reason == "" {
-		if was, ok := set.Previous(v1alpha1.ConditionReady); ok {
-			reason = was.Reason
-		} else {
-			reason = v1alpha1.ReasonGameNotReady
+	was, told := set.Previous(v1alpha1.ConditionReady)
+	switch {
+	case reason == "" && !told:
+		reason = v1alpha1.ReasonGameNotReady
+	case reason == "":
+		reason = was.Reason
+		if p.decision.Next == v1alpha1.ServerFailed {
+			// How it failed stays readable for as long as it is kept for that.
+			message = was.Message
 		}
+	case reason == v1alpha1.ReasonDraining && surplus(p):
+		reason = v1alpha1.ReasonSurplusOrdinal
 	}
 	if p.decision.Next == v1alpha1.ServerReady {
 		set.True(v1alpha1.ConditionReady, reason, message)
 		return
 	}
 	set.False(v1alpha1.ConditionReady, reason, message)
+}
+
+// surplus tells an ordinal that its group no longer wants.
+func surplus(p *pass) bool {
+	ordinal, group := p.server.Spec.Ordinal, p.seen.group
+	return ordinal != nil && group != nil && *ordinal >= ptr.Deref(group.Spec.Replicas, 0)
 }
 
 func waitDetail(p *pass) string {
@@ -225,7 +242,10 @@ func (r *Reconciler) reportForwarding(set *conditions.Set, p *pass) {
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_ONLINE_MODE:
 		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonOnlineModeBackend, firstOf(p.seen.said.Report.GetDetail(),
 			"the game authenticates players itself: online-mode in server.properties must be false"))
-	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_WANTED, agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED:
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED:
+		// Nobody has looked yet, or looks just now.
+		set.Keep(v1alpha1.ConditionForwardingActive)
+	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_WANTED:
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/index"
+	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/predicates"
 )
@@ -41,7 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
 		WatchesRawSource(wakes).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true),
+			MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
 		}).
 		Named("server").
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
@@ -27,63 +26,83 @@ const (
 	nameDraws = 5
 )
 
+// errTaken means that the name of an ordinal's Server is another group's.
+var errTaken = errors.New("the name is taken")
+
 // act carries the plan out: what goes first, then what is made. A refused
-// create never holds up a removal.
+// create never holds up a removal, nor one ordinal another.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided plan) outcome.Outcome {
 	if seen.network == nil {
 		return outcome.Block("", "")
 	}
-	errs := []error{r.remove(ctx, group, seen, decided.remove)}
-	if err := podspec.ValidateMounts(group); err != nil {
-		return outcome.Block(v1alpha1.ReasonInvalidMount, errors.Join(append(errs, err)...).Error())
+	ended := outcome.Join(outcome.Of(r.remove(ctx, group, seen, decided.remove)), refused(r.createAll(ctx, group, seen, decided.create)))
+	if seen.mounts != nil {
+		ended = outcome.Join(outcome.Block(v1alpha1.ReasonInvalidMount, seen.mounts.Error()), ended)
 	}
-	for _, wanted := range decided.create {
-		if err := r.create(ctx, group, seen, wanted); err != nil {
-			errs = append(errs, err)
-			if reason := refusal.Of(err); reason != "" {
-				return outcome.Wait(refusedRecheck, reason, errors.Join(errs...).Error())
-			}
+	return ended
+}
+
+// refused tells a create that somebody must allow from one that may be repeated.
+func refused(err error) outcome.Outcome {
+	reason := refusedFor(err)
+	if reason == "" {
+		return outcome.Of(err)
+	}
+	return outcome.Wait(refusedRecheck, reason, err.Error())
+}
+
+// refusedFor is the reason of a create that a repetition alone does not cure.
+func refusedFor(err error) string {
+	if errors.Is(err, errTaken) {
+		return v1alpha1.ReasonServerNameTaken
+	}
+	switch reason := refusal.Of(err); reason {
+	case "", v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonQuotaExceeded:
+		return reason
+	}
+	return v1alpha1.ReasonPermissionDenied
+}
+
+// createAll makes Servers until the API server fails one. An ordinal whose name
+// is taken says nothing about the others.
+func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, all []creation) error {
+	var errs []error
+	for _, wanted := range all {
+		err := r.create(ctx, group, seen, wanted)
+		errs = append(errs, err)
+		if err != nil && !errors.Is(err, errTaken) {
 			break
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return outcome.Retry(err)
-	}
-	return outcome.Continue()
+	return errors.Join(errs...)
 }
 
 // create makes one Server. An ephemeral one draws its name; a persistent one
-// has the one name of its ordinal, which nobody else's Server can take.
+// has the one name of its ordinal.
 func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, wanted creation) error {
-	key := client.ObjectKeyFromObject(group)
 	for range nameDraws {
 		server := buildServer(group, seen, wanted, r.Random)
-		r.writes.Created(key, server.Name, seen.now)
+		name := server.Name
+		r.writes.Created(group.UID, name, seen.now)
 		verdict, err := children.Create(ctx, r.Client, r.Live, server)
 		switch {
 		case err != nil && certain(err):
-			r.writes.Refused(key, server.Name)
+			r.writes.Refused(group.UID, name)
 			return err
 		case err != nil:
 			return err
 		case verdict == children.Created:
 			return nil
+		case verdict == children.Ours && wanted.ordinal != nil:
+			// It is the group's own, and the cache will show it.
+			return nil
 		}
-		r.writes.Refused(key, server.Name)
+		r.writes.Refused(group.UID, name)
 		if wanted.ordinal != nil {
-			return taken(server, verdict)
+			return fmt.Errorf("server %s exists and does not belong to this group; delete it: %w", name, errTaken)
 		}
 	}
 	return fmt.Errorf("no free name for a server after %d draws", nameDraws)
-}
-
-// taken is the error of an ordinal whose name has a Server already, nil when
-// that is the group's own and the cache merely does not show it yet.
-func taken(server *v1alpha1.Server, verdict children.Verdict) error {
-	if verdict == children.Ours {
-		return nil
-	}
-	return fmt.Errorf("server %s exists and does not belong to this group; delete it", server.Name)
 }
 
 // certain tells an answer of the API server from a call whose end nobody knows.
@@ -127,8 +146,12 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, se
 				continue
 			}
 			ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.name, "why", one.note)
-			r.writes.Deleted(client.ObjectKeyFromObject(group), server.UID, seen.now)
-			errs = append(errs, children.Delete(ctx, r.Client, server))
+			r.writes.Deleted(group.UID, server.UID, seen.now)
+			err := children.Delete(ctx, r.Client, server)
+			if err != nil && certain(err) {
+				r.writes.Spared(group.UID, server.UID)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

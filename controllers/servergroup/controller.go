@@ -17,6 +17,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
@@ -72,7 +73,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(group)
 	if group.DeletionTimestamp != nil {
-		r.writes.Forget(key)
+		r.writes.Forget(group.UID)
 		r.ticks.forget(key)
 		return ctrl.Result{}, nil
 	}
@@ -83,13 +84,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 	decided := r.decide(group, seen)
 	done := r.act(ctx, group, seen, decided)
 	due, err := r.report(ctx, group, seen, decided, done)
-	return done.Result(outcome.Soonest(due, r.recheck(group, seen, decided))), err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return done.Result(outcome.Soonest(due, r.recheck(group, seen, decided))), nil
 }
 
 // recheck is when the group is looked at again without news: at the plan's own
 // instant, and an ephemeral group at its tick.
 func (r *Reconciler) recheck(group *v1alpha1.ServerGroup, seen observation, decided plan) time.Duration {
-	wait := outcome.Until(decided.recheck, seen.now)
+	wait := outcome.Until(fleet.Earliest(decided.recheck, seen.pending.Until), seen.now)
 	if !group.IsEphemeral() {
 		return wait
 	}

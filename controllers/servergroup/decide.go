@@ -52,7 +52,21 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) plan 
 		r.decidePersistent(group, seen, &decided)
 	}
 	decided.recheck = fleet.Earliest(decided.recheck, failures.Recheck)
+	decided.restrain(group, seen)
 	return decided
+}
+
+// restrain takes from a plan what the state of things outside of the group
+// forbids, so that nothing is told that does not happen.
+func (p *plan) restrain(group *v1alpha1.ServerGroup, seen observation) {
+	switch {
+	case seen.network == nil:
+		p.create, p.remove = nil, nil
+		p.note = "nothing is created or removed without Network " + group.Spec.NetworkRef.Name
+	case seen.mounts != nil && len(p.create) > 0:
+		p.create = nil
+		p.note = "nothing is created: a mount is invalid"
+	}
 }
 
 func (r *Reconciler) decideEphemeral(group *v1alpha1.ServerGroup, seen observation, decided *plan) {
@@ -71,6 +85,7 @@ func (r *Reconciler) decideEphemeral(group *v1alpha1.ServerGroup, seen observati
 		Expected:          scaling.Expected{Creates: len(seen.pending.Creates)},
 		Waiting:           seen.waiting,
 		Gate:              backoff.MayCreate(decided.failures),
+		Channel:           seen.channel,
 		LeaderSince:       r.LeaderSince(),
 		FirstRegisteredAt: sighting.Instant(group.Status.FirstRegisteredAt),
 	}
@@ -82,7 +97,9 @@ func (r *Reconciler) decideEphemeral(group *v1alpha1.ServerGroup, seen observati
 	for _, one := range sized.Removals {
 		decided.remove = append(decided.remove, removal{one.Name, one.Note})
 	}
-	decided.remove = append(decided.remove, pruneFailed(seen.servers)...)
+	if seen.channel == fleet.ChannelHealthy {
+		decided.remove = append(decided.remove, pruneFailed(seen.servers)...)
+	}
 	decided.limit, decided.note, decided.recheck = sized.Limit, sized.LastDecision, sized.Recheck
 	decided.floor = min(sized.Floor, sized.Ceiling)
 }
@@ -95,6 +112,7 @@ func (r *Reconciler) decidePersistent(group *v1alpha1.ServerGroup, seen observat
 		Servers:     seen.servers,
 		Expected:    ordinals.Expected{Creates: pendingOrdinals(group, seen, replicas)},
 		Gate:        backoff.MayCreate(decided.failures),
+		Channel:     seen.channel,
 		LeaderSince: r.LeaderSince(),
 	})
 	for _, ordinal := range sized.CreateOrdinals {

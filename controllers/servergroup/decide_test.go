@@ -43,14 +43,14 @@ func failed(name string, ago time.Duration) fleet.Server {
 }
 
 func TestANewGroupIsMadeUpToItsFloor(t *testing.T) {
-	got := reconciler().decide(ephemeral(), observation{now: now, ticking: true})
+	got := reconciler().decide(ephemeral(), observation{network: &v1alpha1.Network{}, now: now, ticking: true})
 	if len(got.create) != 2 || got.floor != 2 {
 		t.Errorf("creates %d with floor %d, want 2 and 2", len(got.create), got.floor)
 	}
 }
 
 func TestWhatIsOnOrderIsNotOrderedAgain(t *testing.T) {
-	seen := observation{now: now, ticking: true, pending: expect.Pending{Creates: []string{"hub-abcd", "hub-efgh"}}}
+	seen := observation{network: &v1alpha1.Network{}, now: now, ticking: true, pending: expect.Pending{Creates: []string{"hub-abcd", "hub-efgh"}}}
 	if got := reconciler().decide(ephemeral(), seen); len(got.create) != 0 {
 		t.Errorf("creates %d beside two on order, want none", len(got.create))
 	}
@@ -67,7 +67,7 @@ func TestWhatIsOnOrderIsNotOrderedAgain(t *testing.T) {
 
 func TestAFailureGatesCreatesAndShowsFromTheFirst(t *testing.T) {
 	group := ephemeral()
-	got := reconciler().decide(group, observation{now: now, ticking: true, servers: []fleet.Server{failed("hub-abcd", time.Second)}})
+	got := reconciler().decide(group, observation{network: &v1alpha1.Network{}, now: now, ticking: true, servers: []fleet.Server{failed("hub-abcd", time.Second)}})
 	if len(got.create) != 0 {
 		t.Errorf("creates %d inside a back-off window, want none", len(got.create))
 	}

@@ -5,6 +5,8 @@ package servergroup
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +32,10 @@ type observation struct {
 	// found is true when a Network of the name exists.
 	found   bool
 	podHash string
+	// channel says whether silence can be told from trouble with the channel.
+	channel fleet.Channel
+	// mounts is what is wrong with the group's mounts, nil for nothing.
+	mounts error
 	// objects and servers are the same Servers in the same order.
 	objects []v1alpha1.Server
 	servers []fleet.Server
@@ -45,6 +51,7 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (
 	seen := observation{now: r.Clock.Now()}
 	seen.ticking = r.ticks.take(key, seen.now)
 	seen.waiting = r.Sessions.Waiting(group.Namespace)[group.Name]
+	seen.mounts = podspec.ValidateMounts(group)
 	if err := r.observeNetwork(ctx, group, &seen); err != nil {
 		return seen, err
 	}
@@ -68,6 +75,9 @@ func (r *Reconciler) observeNetwork(ctx context.Context, group *v1alpha1.ServerG
 	seen.found = err == nil
 	if seen.found && apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionAccepted) {
 		seen.network = &network
+		if apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionChannelDegraded) {
+			seen.channel = fleet.ChannelDegraded
+		}
 		seen.podHash = podspec.Digest(podspec.ResolveServer(&network, group))
 	}
 	return nil
@@ -78,6 +88,8 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 	if err != nil {
 		return err
 	}
+	// A cache has no order by itself, and what is told must not change by chance.
+	slices.SortFunc(servers, func(a, b v1alpha1.Server) int { return strings.Compare(a.Name, b.Name) })
 	var shown []expect.Seen
 	for i := range servers {
 		if !children.OwnedBy(&servers[i], group.UID) {
@@ -88,7 +100,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 			Name: servers[i].Name, UID: servers[i].UID, Deleting: servers[i].DeletionTimestamp != nil,
 		})
 	}
-	seen.pending = r.writes.Settle(client.ObjectKeyFromObject(group), shown, seen.now)
+	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
 	pods, proxies, err := r.podsOf(ctx, group)
 	if err != nil {
 		return err

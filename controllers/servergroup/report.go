@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -40,7 +41,11 @@ func (r *Reconciler) report(
 	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyCountsChanged(was, status) {
 		return wait, ended.Err
 	}
-	if err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status); err != nil {
+	err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status)
+	switch {
+	case apierrors.IsConflict(err):
+		return outcome.Stale, ended.Err
+	case err != nil:
 		return 0, errors.Join(ended.Err, err)
 	}
 	if !equality.Semantic.DeepEqual(was, status) {
@@ -89,11 +94,19 @@ func countServers(seen observation) totals {
 		if server.Spec == fleet.SpecCurrent {
 			t.updated++
 		}
-		t.players += server.Counts.Players()
+		t.players += playersOn(server.Counts, &seen.objects[i])
 		t.free += server.FreeSeats()
 		t.everRegistered = t.everRegistered || server.Registration.Ever()
 	}
 	return t
+}
+
+// playersOn is the last number heard, by this manager or the one before.
+func playersOn(counts fleet.Counts, object *v1alpha1.Server) int {
+	if counts.State() == fleet.CountsUnknown {
+		return int(ptr.Deref(object.Status.Players, 0))
+	}
+	return counts.Players()
 }
 
 // phaseOf sums up: the floor a group cannot reach because of its ceiling does

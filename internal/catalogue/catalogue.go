@@ -57,6 +57,10 @@ func networkConditions() []Entry {
 		isTrue(v1alpha1.ReasonAccepted, "This Network is the one of its namespace."),
 		isFalse(v1alpha1.ReasonDuplicateNetwork, "An older Network of the namespace is accepted; the message names it."),
 	)
+	rows = append(rows, entries(kind, v1alpha1.ConditionNamespacePrepared,
+		isTrue(v1alpha1.ReasonNamespacePrepared, "The accounts and the channel's settings are in the namespace."),
+		isFalse(v1alpha1.ReasonNamespaceNotPrepared, "They could not be made; the message says what stands in the way."),
+	)...)
 	rows = append(rows, entries(kind, v1alpha1.ConditionForwardingSecretReady,
 		isTrue(v1alpha1.ReasonSecretPresent, "The forwarding secret was made, or existed."),
 		isFalse(v1alpha1.ReasonSecretMissing, "The forwarding secret is named by the owner, or could not be made, and pods wait for it."),
@@ -78,7 +82,9 @@ func proxyGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonNetworkNotFound, "No Network of that name is in the namespace; what runs is kept."),
 		isFalse(v1alpha1.ReasonNetworkNotAccepted, "The Network is not the accepted one of its namespace."),
 		isFalse(v1alpha1.ReasonPodRefused, "The API server refuses the pod; the message holds its words."),
-		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the pod."),
+		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the pod or the Service."),
+		isFalse(v1alpha1.ReasonServiceRefused, "The Service's name or port is taken; the message says which."),
+		isFalse(v1alpha1.ReasonNamespaceNotPrepared, "The accounts and the channel's settings are not yet in the namespace."),
 		isFalse(v1alpha1.ReasonNamespaceTerminating, "The namespace is being deleted; nothing is created in it."),
 		isFalse(v1alpha1.ReasonPermissionDenied, "The operator lacks a permission; the message holds the API server's words."),
 	)
@@ -107,6 +113,8 @@ func serverGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonNetworkNotFound, "No Network of that name is in the namespace; what runs is kept."),
 		isFalse(v1alpha1.ReasonNetworkNotAccepted, "The Network is not the accepted one of its namespace."),
 		isFalse(v1alpha1.ReasonInvalidMount, "A mount cannot be made; the message names it."),
+		isFalse(v1alpha1.ReasonServerNameTaken, "The name of an ordinal's Server is taken by one of another group; the message names it."),
+		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the Server."),
 		isFalse(v1alpha1.ReasonNamespaceTerminating, "The namespace is being deleted; nothing is created in it."),
 		isFalse(v1alpha1.ReasonPermissionDenied, "The operator lacks a permission; the message holds the API server's words."),
 	)
@@ -155,10 +163,6 @@ func serverConditions() []Entry {
 		isTrue(v1alpha1.ReasonForwarding, "The server takes identities from the proxies."),
 		isFalse(v1alpha1.ReasonNotForwarding, "The server did not ask for forwarding; nobody is sent there. The message names file and key."),
 		isFalse(v1alpha1.ReasonOnlineModeBackend, "The server asks players to prove their account; nobody is sent there."),
-	)...)
-	rows = append(rows, entries(kind, v1alpha1.ConditionCountsAgree,
-		isTrue(v1alpha1.ReasonRosterAgrees, "Server and proxies count the same players."),
-		isFalse(v1alpha1.ReasonRosterDisagrees, "Server and proxies count different players; the higher number counts."),
 	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionDrainProgressing,
 		isTrue(v1alpha1.ReasonPlayersMoving, "Players are being moved."),

@@ -6,7 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,4 +80,31 @@ func constantsOf(t *testing.T, path string) map[string]map[string]bool {
 		return false
 	})
 	return values
+}
+
+// TestEveryConstantIsWritten keeps promises out of the API: what no code ever
+// writes tells an owner of a thing that never happens.
+func TestEveryConstantIsWritten(t *testing.T) {
+	code := &strings.Builder{}
+	for _, root := range []string{"../../controllers", "../../internal"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			goes := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/catalogue/")
+			if err != nil || !goes {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			code.Write(content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, values := range constantsOf(t, "../../api/v1alpha1/conditions.go") {
+		for value := range values {
+			if !regexp.MustCompile(`v1alpha1\.` + prefix + value + `\b`).MatchString(code.String()) {
+				t.Errorf("nothing uses %s%s", prefix, value)
+			}
+		}
+	}
 }

@@ -17,11 +17,12 @@ import (
 // A call whose outcome is unknown is believed just as long.
 const Lifetime = 30 * time.Second
 
-// Writes holds the outstanding creates and deletes of every owner. The zero
-// value is ready to use; it is safe for concurrent use.
+// Writes holds the outstanding creates and deletes of every owner, by its UID:
+// one made again under the same name has ordered nothing. The zero value is
+// ready to use; it is safe for concurrent use.
 type Writes struct {
 	mu     sync.Mutex
-	owners map[types.NamespacedName]*outstanding
+	owners map[types.UID]*outstanding
 }
 
 type outstanding struct {
@@ -35,27 +36,37 @@ type Pending struct {
 	Creates []string
 	// Deletes are the UIDs of objects asked to go.
 	Deletes map[types.UID]struct{}
+	// Until is when the first of them is no longer believed, zero for none: a
+	// call whose end nobody knows may leave nothing that would wake its owner.
+	Until time.Time
 }
 
 // Created notes that an object was ordered under a name.
-func (w *Writes) Created(owner types.NamespacedName, name string, now time.Time) {
+func (w *Writes) Created(owner types.UID, name string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.of(owner).creates[name] = now
 }
 
 // Refused takes a create back that the API server certainly did not carry out.
-func (w *Writes) Refused(owner types.NamespacedName, name string) {
+func (w *Writes) Refused(owner types.UID, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.of(owner).creates, name)
 }
 
 // Deleted notes that an object was asked to go.
-func (w *Writes) Deleted(owner types.NamespacedName, uid types.UID, now time.Time) {
+func (w *Writes) Deleted(owner, uid types.UID, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.of(owner).deletes[uid] = now
+}
+
+// Spared takes a delete back that the API server certainly did not carry out.
+func (w *Writes) Spared(owner, uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of(owner).deletes, uid)
 }
 
 // Seen is one child as the cache shows it.
@@ -67,7 +78,7 @@ type Seen struct {
 
 // Settle drops what the cache shows by now, and what is older than Lifetime,
 // and returns the rest.
-func (w *Writes) Settle(owner types.NamespacedName, shown []Seen, now time.Time) Pending {
+func (w *Writes) Settle(owner types.UID, shown []Seen, now time.Time) Pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	held, ok := w.owners[owner]
@@ -88,6 +99,7 @@ func (w *Writes) Settle(owner types.NamespacedName, shown []Seen, now time.Time)
 			continue
 		}
 		pending.Creates = append(pending.Creates, name)
+		pending.believe(since)
 	}
 	for uid, since := range held.deletes {
 		if _, there := alive[uid]; !there || now.Sub(since) >= Lifetime {
@@ -95,21 +107,31 @@ func (w *Writes) Settle(owner types.NamespacedName, shown []Seen, now time.Time)
 			continue
 		}
 		pending.Deletes[uid] = struct{}{}
+		pending.believe(since)
 	}
 	slices.Sort(pending.Creates)
+	if len(held.creates)+len(held.deletes) == 0 {
+		delete(w.owners, owner)
+	}
 	return pending
 }
 
+func (p *Pending) believe(since time.Time) {
+	if until := since.Add(Lifetime); p.Until.IsZero() || until.Before(p.Until) {
+		p.Until = until
+	}
+}
+
 // Forget drops everything known of an owner that is gone.
-func (w *Writes) Forget(owner types.NamespacedName) {
+func (w *Writes) Forget(owner types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.owners, owner)
 }
 
-func (w *Writes) of(owner types.NamespacedName) *outstanding {
+func (w *Writes) of(owner types.UID) *outstanding {
 	if w.owners == nil {
-		w.owners = map[types.NamespacedName]*outstanding{}
+		w.owners = map[types.UID]*outstanding{}
 	}
 	held, ok := w.owners[owner]
 	if !ok {

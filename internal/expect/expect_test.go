@@ -12,8 +12,8 @@ import (
 
 var (
 	now   = time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)
-	hub   = types.NamespacedName{Namespace: "minecraft", Name: "hub"}
-	duels = types.NamespacedName{Namespace: "minecraft", Name: "duels"}
+	hub   = types.UID("hub")
+	duels = types.UID("duels")
 )
 
 func TestACreateIsPendingUntilTheCacheShowsItsName(t *testing.T) {

@@ -5,6 +5,7 @@
 package predicates
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -21,7 +22,35 @@ func Owners() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deleted)
 }
 
-// Standing passes a Network whose spec, acceptance or mode in force changed.
+// Started passes pods that come, go, or begin or cease to be Ready or to wait
+// for their node or volumes.
+func Started() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, okWas := e.ObjectOld.(*corev1.Pod)
+		now, okNow := e.ObjectNew.(*corev1.Pod)
+		return !okWas || !okNow || stageOf(was) != stageOf(now)
+	}}
+}
+
+// stage is what Started looks at.
+type stage struct {
+	node                    string
+	phase                   corev1.PodPhase
+	going, sandboxed, ready bool
+}
+
+func stageOf(pod *corev1.Pod) stage {
+	is := stage{node: pod.Spec.NodeName, phase: pod.Status.Phase, going: pod.DeletionTimestamp != nil}
+	for _, condition := range pod.Status.Conditions {
+		holds := condition.Status == corev1.ConditionTrue
+		is.ready = is.ready || (holds && condition.Type == corev1.PodReady)
+		is.sandboxed = is.sandboxed || (holds && condition.Type == corev1.PodReadyToStartContainers)
+	}
+	return is
+}
+
+// Standing passes a Network whose spec, acceptance, mode in force or channel
+// changed.
 func Standing() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, okWas := e.ObjectOld.(*v1alpha1.Network)
@@ -29,11 +58,12 @@ func Standing() predicate.Predicate {
 		if !okWas || !okNow {
 			return true
 		}
-		return was.Generation != now.Generation || accepted(was) != accepted(now) ||
+		return was.Generation != now.Generation || holds(was, v1alpha1.ConditionAccepted) != holds(now, v1alpha1.ConditionAccepted) ||
+			holds(was, v1alpha1.ConditionChannelDegraded) != holds(now, v1alpha1.ConditionChannelDegraded) ||
 			!equality.Semantic.DeepEqual(was.Status.OnlineMode, now.Status.OnlineMode)
 	}}
 }
 
-func accepted(network *v1alpha1.Network) bool {
-	return apimeta.IsStatusConditionTrue(network.Status.Conditions, v1alpha1.ConditionAccepted)
+func holds(network *v1alpha1.Network, condition string) bool {
+	return apimeta.IsStatusConditionTrue(network.Status.Conditions, condition)
 }

@@ -17,7 +17,10 @@ import (
 )
 
 // Status applies status, a pointer to the status struct of object, whole: a
-// field that is not set is removed. It does nothing when status equals was.
+// field that is not set is removed. It does nothing when status equals was, or
+// the object is gone. A Conflict means that the object is newer than what the
+// pass looked at: a status derived from an older one would take back what the
+// newer one holds.
 func Status[S any](ctx context.Context, c client.Client, owner client.FieldOwner, object client.Object, was, status *S) error {
 	if equality.Semantic.DeepEqual(was, status) {
 		return nil
@@ -30,9 +33,10 @@ func Status[S any](ctx context.Context, c client.Client, owner client.FieldOwner
 	if err != nil {
 		return err
 	}
+	applied.SetResourceVersion(object.GetResourceVersion())
 	applied.Object["status"] = fields
 	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), owner, client.ForceOwnership)
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("apply the status of %s: %w", client.ObjectKeyFromObject(object), err)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 //
 // NetworkStatus is what the operator last saw of a Network.
 type NetworkStatusApplyConfiguration struct {
-	// conditions are Accepted, ForwardingSecretReady, OnlineModeSettled and
-	// ChannelDegraded.
+	// conditions are Accepted, NamespacePrepared, ForwardingSecretReady,
+	// OnlineModeSettled and ChannelDegraded.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// onlineMode is the mode in force. Absent until the Network was accepted.
 	OnlineMode *bool `json:"onlineMode,omitempty"`
