@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -100,7 +102,7 @@ func (m *management) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.serving.Add(1)
 	defer m.serving.Done()
 	m.mu.Lock()
-	peer.conn = jsonrpc2.NewConn(ctx, msmp.NewStream(ctx, ws), m)
+	peer.conn = jsonrpc2.NewConn(ctx, msmp.NewStream(ctx, ws), m, jsonrpc2.SetLogger(quiet))
 	m.peers[peer] = struct{}{}
 	m.mu.Unlock()
 	m.serve(ctx, peer)
@@ -267,3 +269,6 @@ func (s *Server) notifyJoined(who mcproto.Profile) {
 func (s *Server) notifyLeft(who mcproto.Profile) {
 	s.notify(msmp.EventLeft, msmp.Player{ID: who.ID, Name: who.Name})
 }
+
+// quiet drops what jsonrpc2 would print about clients that go.
+var quiet = log.New(io.Discard, "", 0)

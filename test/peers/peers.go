@@ -73,6 +73,11 @@ func StartServer(ctx context.Context, env ...string) (*Peer, error) {
 	return start(ctx, env, "server.js")
 }
 
+// StartManagement runs a client of the management protocol at host:port.
+func StartManagement(ctx context.Context, address, secret string) (*Peer, error) {
+	return start(ctx, nil, "management.mjs", address, secret)
+}
+
 // Directory is where the programs are.
 func Directory() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
