@@ -21,6 +21,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/mctest"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/seats/seatstest"
 )
 
@@ -33,7 +34,7 @@ type network struct {
 	ctx      context.Context
 	settings *agentv1alpha1.ProxySettings
 	proxies  []*Proxy
-	stops    []func()
+	silent   bool // the manager says nothing
 
 	mu       sync.Mutex
 	revision uint64
@@ -49,6 +50,10 @@ type server struct {
 
 func newNetwork(t testing.TB) *network {
 	t.Helper()
+	if test, ok := t.(*testing.T); ok {
+		// They mostly wait.
+		test.Parallel()
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	t.Cleanup(cancel)
 	return &network{
@@ -138,6 +143,9 @@ func (n *network) remove(name string) {
 func (n *network) publish() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.silent {
+		return
+	}
 	n.revision++
 	d := &agentv1alpha1.Directory{Revision: n.revision, Full: true}
 	groups := map[string]bool{"lobby": true}
@@ -167,23 +175,31 @@ func (n *network) configure(change func(*agentv1alpha1.ProxySettings)) {
 	n.publish()
 }
 
-// front starts a proxy.
-func (n *network) front(changes ...func(*Config)) *Proxy {
+func (n *network) config() Config {
 	n.t.Helper()
-	config := Config{
+	return Config{
 		Listener: listen(n.t), HTTP: listen(n.t),
 		Channel: channelclient.Config{Directory: n.t.TempDir(), TokenFile: "none", Clock: clock.RealClock{}},
 		Secrets: [][]byte{[]byte(secret)}, SessionServer: "http://127.0.0.1:1",
 		Limits: guard.DefaultLimits(), DrainTimeout: 20 * time.Second, Clock: clock.RealClock{},
 	}
+}
+
+func (n *network) log() logr.Logger {
+	if testing.Verbose() {
+		return testr.NewWithInterface(n.t, testr.Options{Verbosity: 1})
+	}
+	return logr.Discard()
+}
+
+// front starts a proxy.
+func (n *network) front(changes ...func(*Config)) *Proxy {
+	n.t.Helper()
+	config := n.config()
 	for _, change := range changes {
 		change(&config)
 	}
-	log := logr.Discard()
-	if testing.Verbose() {
-		log = testr.NewWithInterface(n.t, testr.Options{Verbosity: 1})
-	}
-	p, err := New(config, log)
+	p, err := New(config, n.log())
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -238,7 +254,8 @@ func (n *network) bot(p *Proxy, name string, changes ...func(*mctest.BotSettings
 func (n *network) joined(p *Proxy, name string, servers ...string) *mctest.Bot {
 	n.t.Helper()
 	b := n.bot(p, name)
-	n.on(b, servers...)
+	on := n.servers[n.on(b, servers...)]
+	n.eventually("the agent has seen the player", func() bool { return on.agent.Pending() == 0 })
 	return b
 }
 
@@ -296,3 +313,6 @@ func (n *network) unharmed() {
 		}
 	}
 }
+
+// fullUp is an agent's word on a server without a free slot.
+var fullUp = &seats.Refusal{Reason: seats.Full, Message: "every slot is taken"}

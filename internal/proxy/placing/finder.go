@@ -97,10 +97,10 @@ func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alp
 			continue
 		}
 		if rival.taken >= place.taken {
-			rival.Close()
+			rival.decline()
 			continue
 		}
-		place.Close()
+		place.decline()
 		place = rival
 	}
 	return place

@@ -5,12 +5,16 @@ package placing
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
+
+// declineWithin bounds the wait for an agent that takes a seat back.
+const declineWithin = 500 * time.Millisecond
 
 // Place is a player's seat on a server: held by renewals until the server has
 // the player, and counted until it is closed.
@@ -28,7 +32,7 @@ type Place struct {
 
 	once    sync.Once
 	stop    context.CancelFunc // of the renewals
-	release func()
+	release func(within time.Duration)
 	mu      sync.Mutex
 	arrived bool
 }
@@ -42,7 +46,7 @@ func newPlace(ctx context.Context, f *Finder, server *agentv1alpha1.DirectorySer
 		stop: stop,
 	}
 	// A release outlives the search the seat belongs to.
-	p.release = func() { p.giveBack(base) }
+	p.release = func(within time.Duration) { p.giveBack(base, within) }
 	go p.renew(renewing)
 	return p
 }
@@ -80,19 +84,33 @@ func (p *Place) Arrived() {
 // was not used is given back. It may be called more than once.
 func (p *Place) Close() {
 	p.once.Do(func() {
-		p.stop()
-		p.finder.estimates.move(p.Server.GetName(), -1)
-		p.mu.Lock()
-		arrived := p.arrived
-		p.mu.Unlock()
-		if !arrived {
-			go p.release()
+		if p.end() {
+			go p.release(askWithin)
 		}
 	})
 }
 
-func (p *Place) giveBack(ctx context.Context) {
-	asking, cancel := context.WithTimeout(ctx, askWithin)
+// decline is Close for a place that another one is preferred to. It waits for
+// the agent: until then the seat would count against the server it is on.
+func (p *Place) decline() {
+	p.once.Do(func() {
+		if p.end() {
+			p.release(declineWithin)
+		}
+	})
+}
+
+// end stops the renewals and reports whether there is a seat to give back.
+func (p *Place) end() bool {
+	p.stop()
+	p.finder.estimates.move(p.Server.GetName(), -1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.arrived
+}
+
+func (p *Place) giveBack(ctx context.Context, within time.Duration) {
+	asking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err := p.finder.agents.Release(asking, p.Server.GetSeatAddress(), p.seat); err != nil {
 		// It expires by itself.

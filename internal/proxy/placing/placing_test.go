@@ -302,7 +302,13 @@ func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
 	if diff := cmp.Diff([]Lack{LackSeats}, slices.Compact(lacks)); diff != "" {
 		t.Error(diff)
 	}
-	if asked := n.agents["bedwars-a"].Asked(); asked == 200 {
-		t.Error("everybody asked: nobody learned from a refusal")
+	asked := n.agents["bedwars-a"].Asked()
+	for _, f := range proxies {
+		if _, err := f.Find(t.Context(), n.request(routing.ByChoice, "bedwars")); noPlace(err) == nil {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n.agents["bedwars-a"].Asked() != asked {
+		t.Error("a server that has just said that it is full was asked again")
 	}
 }

@@ -5,6 +5,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
@@ -64,7 +65,7 @@ func (p *Player) onLost(l *link) {
 	}
 	p.journey.avoid(l.name)
 	p.journey.explain(messages.Text(messages.Lost, name, reason))
-	if l.joined {
+	if p.screen.travelled() {
 		p.onLanding(messages.Text(messages.Fallback, name, reason))
 	}
 }
@@ -127,7 +128,7 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	view := p.world.Store.View()
 	p.journey.forget(view)
 	request := p.request(p.journey.claim)
-	request.Groups = view.Settings.GetFallbackGroups()
+	request.Groups = slices.Concat(p.journey.first, view.Settings.GetFallbackGroups())
 	request.Exclude = p.journey.excluded(now)
 	place, err := p.world.Finder.Find(ctx, request)
 	if err == nil || now.Before(p.journey.deadline) || request.Claim != routing.ByChoice {

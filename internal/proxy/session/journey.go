@@ -33,6 +33,7 @@ type journey struct {
 	hold     time.Duration // how long a player without a place waits
 	deadline time.Time     // when one is sent away
 	shunned  map[string]shun
+	first    []string // groups that are tried before the fallback groups
 	// why is what a player without a place is told at the end: the last word
 	// of a server, or of the one they lost. Empty: there is no better word.
 	why     mcproto.Text

@@ -131,7 +131,8 @@ func (p *Player) move(ctx context.Context, o order) error {
 	// From here on the player is on a journey: should the new server fail
 	// before its world, another one is looked for.
 	p.journey = p.begin(routing.ByNeed)
-	p.journey.shunned = trial.shunned
+	delete(trial.shunned, was.name)
+	p.journey.shunned, p.journey.first = trial.shunned, o.request.Groups
 	if o.why != "" {
 		p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(was.name), messages.Text(o.why)))
 	}

@@ -57,6 +57,14 @@ func (s *screen) now() phase {
 	return s.phase
 }
 
+// travelled reports whether the player has been in a world: then they want to
+// know why they are in another.
+func (s *screen) travelled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worlds > 0
+}
+
 // tell shows lines in chat, or keeps them for the next world.
 func (s *screen) tell(p *Player, lines ...mcproto.Text) error {
 	if s.phase != phasePlaying {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -22,6 +23,8 @@ import (
 type Agent struct {
 	server   string
 	http     *httptest.Server
+	once     sync.Once
+	closed   chan struct{}
 	mu       sync.Mutex
 	playable int
 	slots    int
@@ -49,17 +52,35 @@ func Start(c Config) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting an agent: %w", err)
 	}
-	a := &Agent{server: c.Server, playable: c.Playable, slots: c.Slots, online: c.Online, granted: map[string]seats.Ask{}}
+	a := &Agent{server: c.Server, playable: c.Playable, slots: c.Slots, online: c.Online, granted: map[string]seats.Ask{}, closed: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+seats.Path, a.ask)
 	mux.HandleFunc("PUT "+seats.Path+"/{id}", a.renew)
 	mux.HandleFunc("DELETE "+seats.Path+"/{id}", a.release)
 	a.http = httptest.NewServer(verifier.Protect(mux))
+	go a.look()
 	return a, nil
 }
 
+// look sees players arrive who leave again before anybody asks.
+func (a *Agent) look() {
+	ticker := clock.RealClock{}.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-a.closed:
+			return
+		case <-ticker.C():
+			_ = a.Pending()
+		}
+	}
+}
+
 // Close stops the agent.
-func (a *Agent) Close() { a.http.Close() }
+func (a *Agent) Close() {
+	a.once.Do(func() { close(a.closed) })
+	a.http.Close()
+}
 
 // Address is where it answers, host:port.
 func (a *Agent) Address() string { return strings.TrimPrefix(a.http.URL, "http://") }

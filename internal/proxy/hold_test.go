@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mctest"
+)
+
+// waiting is what the proxy reports of players without a place.
+func (p *Proxy) waiting() map[string]int32 {
+	groups := map[string]int32{}
+	for _, w := range p.report().GetReport().GetWaiting() {
+		groups[w.GetGroup()] = w.GetPlayers()
+	}
+	return groups
+}
+
+func TestAPlayerWithoutAPlaceIsHeldAndCountedUntilThereIsOne(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.FallbackGroups = []string{"lobby", "limbo"}
+	p := n.front()
+	b := n.bot(p, "Ada")
+	n.eventually("the player waits", func() bool { return cmp.Equal(p.waiting(), map[string]int32{"lobby": 1}) })
+	if b.Server() != "" || b.Err() != nil {
+		t.Errorf("on %q, %v", b.Server(), b.Err())
+	}
+	n.add("lobby-a", rig{})
+	n.on(b, "lobby-a")
+	n.eventually("nobody waits", func() bool { return len(p.waiting()) == 0 })
+	n.unharmed()
+}
+
+func TestAPlayerIsHeldWhileEverySeatIsTaken(t *testing.T) {
+	n := newNetwork(t)
+	n.add("lobby-a", rig{playable: 1, slots: 1})
+	p := n.front()
+	first := n.joined(p, "Ada")
+	second := n.bot(p, "Ben")
+	n.eventually("the second waits", func() bool { return cmp.Equal(p.waiting(), map[string]int32{"lobby": 1}) })
+	first.Leave()
+	n.on(second, "lobby-a")
+}
+
+func TestAFloodOfNamesFromOneAddressCountsAsOneWherePlayersAreNotAuthenticated(t *testing.T) {
+	n := newNetwork(t)
+	p := n.front()
+	for i := range 5 {
+		n.bot(p, fmt.Sprint("flood", i))
+	}
+	n.eventually("all of them wait", func() bool {
+		held := 0
+		for _, player := range p.roster.all() {
+			if player.Standing().Waiting != "" {
+				held++
+			}
+		}
+		return held == 5
+	})
+	if got := p.waiting()["lobby"]; got != 1 {
+		t.Errorf("%d are counted", got)
+	}
+}
+
+func TestWhatAPlayerReadsWhoFoundNoPlace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		hold    int32
+		prepare func(n *network)
+		want    string
+	}{
+		"no server, not held":     {0, func(*network) {}, "No server is available right now. Please try again in a moment."},
+		"full, not held":          {0, func(n *network) { n.add("lobby-a", rig{}).agent.Refuse(fullUp) }, "This round is full."},
+		"no server, held":         {1, func(*network) {}, "No place became free in lobby. Please try again in a moment."},
+		"the server is not there": {0, func(n *network) { s := n.add("lobby-a", rig{}); s.Stop(); <-s.Done() }, "No server is available right now. Please try again in a moment."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			n.settings.HoldSeconds = tt.hold
+			tt.prepare(n)
+			began := time.Now()
+			if got := n.ends(n.bot(n.front(), "Ada")); got != tt.want {
+				t.Errorf("got %q", got)
+			}
+			if took, held := time.Since(began), time.Duration(tt.hold)*time.Second; took < held || took > held+3*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestAPlayerHeldToTheEndGetsASeatBeyondThePlayableOnes(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.HoldSeconds = 1
+	n.add("lobby-a", rig{playable: 1, slots: 2})
+	p := n.front()
+	n.joined(p, "Ada")
+	began := time.Now()
+	n.joined(p, "Ben", "lobby-a")
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("after %s already", took)
+	}
+	if got := n.ends(n.bot(p, "Cyd")); got != "No place became free in lobby. Please try again in a moment." {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAHeldClientIsKeptAlive(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.HoldSeconds = 60
+	p := n.front()
+	conn := dial(t, p)
+	logIn(t, conn, "Ada")
+	seen := map[string]bool{}
+	for len(seen) < 2 {
+		id, payload := readPacket(t, conn)
+		if id != keepAliveInConfiguration {
+			t.Fatalf("packet %#x", id)
+		}
+		seen[string(payload)] = true
+		if err := conn.WritePacket(keepAliveAnswerInConfiguration, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// evidence is how large the trials are that a release is judged by; the short
+// form runs with every test.
+func evidence(short, full int) int {
+	if os.Getenv("SPAWNERY_EVIDENCE") != "" {
+		return full
+	}
+	return short
+}
+
+// The player waits in the configuration phase, 150 ms away, with keep-alives on
+// their way, when a server appears: nothing of it may reach the strict server.
+func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
+	joins := evidence(100, 500)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d, %d joins", seed, joins)
+	random := rand.New(rand.NewPCG(seed, 0))
+	n := newNetwork(t)
+	p := n.front()
+	bots := make([]*mctest.Bot, 0, joins)
+	appears := time.Duration(random.IntN(11_000)) * time.Millisecond
+	timer := time.After(appears)
+	for i := range joins {
+		b := n.bot(p, fmt.Sprint("player", i), func(s *mctest.BotSettings) { s.Latency, s.Moves = 150*time.Millisecond, 5 })
+		bots = append(bots, b)
+		time.Sleep(time.Duration(random.IntN(int(6*time.Second) / joins)))
+	}
+	<-timer
+	n.add("lobby-a", rig{playable: 2 * joins, slots: 2 * joins})
+	for _, b := range bots {
+		n.on(b, "lobby-a")
+	}
+	time.Sleep(time.Second) // late answers have arrived by then
+	for _, b := range bots {
+		if b.Err() != nil {
+			t.Errorf("%s: %v", b.Name(), b.Err())
+		}
+	}
+	if got := len(n.servers["lobby-a"].Players()); got != joins {
+		t.Errorf("%d of %d are there", got, joins)
+	}
+	n.unharmed()
+	t.Logf("a server appeared after %s: %d joined, 0 were disconnected", appears, joins)
+}
+
+func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
+	const players, seats = 200, 12
+	n := newNetwork(t)
+	n.settings.HoldSeconds = 0
+	n.settings.FallbackGroups = []string{"bedwars"}
+	// More slots than playable seats: only the agent keeps the others out.
+	bedwars := n.add("bedwars-a", rig{playable: seats, slots: seats * 2})
+	bedwars.entry.Slots = seats
+	n.publish()
+	proxies := []*Proxy{n.front(), n.front()}
+	bots := make([]*mctest.Bot, players)
+	for i := range bots {
+		bots[i] = n.bot(proxies[i%2], fmt.Sprint("player", i))
+	}
+	in, told := 0, map[string]int{}
+	n.eventually("everybody is in or told why not", func() bool {
+		in, told = 0, map[string]int{}
+		for _, b := range bots {
+			if b.Server() != "" {
+				in++
+			} else if b.Err() != nil {
+				told[b.Err().(*mctest.Disconnected).Reason.String()]++
+			}
+		}
+		return in+told["This round is full."] == players
+	})
+	if in != seats || bedwars.Joins() != seats || bedwars.agent.Most() != seats {
+		t.Errorf("%d are in, %d joined, at most %d seats were taken", in, bedwars.Joins(), bedwars.agent.Most())
+	}
+	n.unharmed()
+}
+
+func TestTwoProxiesSpreadPlayersOverTwoLobbies(t *testing.T) {
+	n := newNetwork(t)
+	a, b := n.add("lobby-a", rig{}), n.add("lobby-b", rig{})
+	proxies := []*Proxy{n.front(), n.front()}
+	for i := range 60 {
+		n.joined(proxies[min(i%3, 1)], fmt.Sprint("player", i))
+		n.eventually("everybody is counted", func() bool { return len(a.Players())+len(b.Players()) == i+1 })
+		if d := len(a.Players()) - len(b.Players()); d < -1 || d > 1 {
+			t.Fatalf("after %d players: %d and %d", i+1, len(a.Players()), len(b.Players()))
+		}
+	}
+}
+
+func TestManyAtOnceAreSpreadToo(t *testing.T) {
+	n := newNetwork(t)
+	a, b := n.add("lobby-a", rig{}), n.add("lobby-b", rig{})
+	proxies := []*Proxy{n.front(), n.front()}
+	for i := range 100 {
+		n.bot(proxies[i%2], fmt.Sprint("player", i))
+	}
+	n.eventually("everybody is in", func() bool { return len(a.Players())+len(b.Players()) == 100 })
+	t.Logf("%d and %d", len(a.Players()), len(b.Players()))
+	if d := len(a.Players()) - len(b.Players()); d < -4 || d > 4 {
+		t.Errorf("%d and %d", len(a.Players()), len(b.Players()))
+	}
+	if entry := n.servers["lobby-a"].entry; entry.GetDoor() != agentv1alpha1.DoorState_DOOR_STATE_OPEN {
+		t.Errorf("door %s", entry.GetDoor())
+	}
+}
