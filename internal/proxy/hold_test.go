@@ -151,14 +151,19 @@ func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
 	p := n.front()
 	bots := make([]*mctest.Bot, 0, joins)
 	appears := time.Duration(random.IntN(11_000)) * time.Millisecond
-	timer := time.After(appears)
+	lobby := n.start("lobby-a", rig{playable: 2 * joins, slots: 2 * joins})
+	open := time.AfterFunc(appears, func() {
+		n.mu.Lock()
+		n.servers["lobby-a"] = lobby
+		n.mu.Unlock()
+		n.publish()
+	})
+	defer open.Stop()
 	for i := range joins {
 		b := n.bot(p, fmt.Sprint("player", i), func(s *mctest.BotSettings) { s.Latency, s.Moves = 150*time.Millisecond, 5 })
 		bots = append(bots, b)
 		time.Sleep(time.Duration(random.IntN(int(6*time.Second) / joins)))
 	}
-	<-timer
-	n.add("lobby-a", rig{playable: 2 * joins, slots: 2 * joins})
 	for _, b := range bots {
 		n.on(b, "lobby-a")
 	}
@@ -168,7 +173,7 @@ func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
 			t.Errorf("%s: %v", b.Name(), b.Err())
 		}
 	}
-	if got := len(n.servers["lobby-a"].Players()); got != joins {
+	if got := len(lobby.Players()); got != joins {
 		t.Errorf("%d of %d are there", got, joins)
 	}
 	n.unharmed()
