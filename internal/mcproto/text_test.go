@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -177,5 +179,30 @@ func assertStable(t *testing.T, text Text) {
 	}
 	if err == nil && again.String() != text.String() {
 		t.Fatalf("%q became %q", text.String(), again.String())
+	}
+}
+
+func TestAPlainTextStaysSmall(t *testing.T) {
+	large := strings.Repeat("é", 100_000)
+	tests := map[string]Text{
+		"a large text":                Plain(large),
+		"an argument again and again": {Translate: "x", Fallback: strings.Repeat("%1$s", 60_000), With: []Text{Plain(large)}},
+		"signs and nothing else":      {Translate: "x", Fallback: strings.Repeat("%", 260_001)},
+		"arguments without end":       {Translate: "x", Fallback: strings.Repeat("%1", 130_000) + "$s"},
+		"empty arguments in each other": {Translate: "x", Fallback: strings.Repeat("%1$s", 60_000), With: []Text{
+			{Translate: "x", Fallback: strings.Repeat("%1$s", 60_000), With: []Text{{}}},
+		}},
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			plain := text.String()
+			if len(plain) > maxPlain || !utf8.ValidString(plain) {
+				t.Errorf("%d bytes, valid: %t", len(plain), utf8.ValidString(plain))
+			}
+			if took := time.Since(began); took > 500*time.Millisecond {
+				t.Errorf("it took %s", took)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ package mcproto
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // String is the text without any formatting, as a console shows it. A
@@ -16,11 +17,25 @@ func (t Text) String() string {
 	return p.out.String()
 }
 
-// plainPrinter counts its steps: a fallback may name an argument many times,
-// and each argument may do the same.
+// maxPlain bounds a plain text in bytes: it goes into logs.
+const maxPlain = 16 << 10
+
+// plainPrinter counts its steps and bytes: a fallback may name an argument
+// many times, and each argument may do the same.
 type plainPrinter struct {
 	out   strings.Builder
 	steps int
+}
+
+// write writes what there is room for, whole characters.
+func (p *plainPrinter) write(s string) {
+	if room := maxPlain - p.out.Len(); len(s) > room {
+		for room > 0 && !utf8.RuneStart(s[room]) {
+			room--
+		}
+		s, p.steps = s[:room], -1
+	}
+	p.out.WriteString(s)
 }
 
 func (p *plainPrinter) text(t Text, depth int) {
@@ -30,13 +45,13 @@ func (p *plainPrinter) text(t Text, depth int) {
 	}
 	switch {
 	case t.Translate == "":
-		p.out.WriteString(t.Text)
+		p.write(t.Text)
 	case t.Fallback != "":
 		p.fill(t, depth)
 	default:
-		p.out.WriteString(t.Translate)
+		p.write(t.Translate)
 		for _, arg := range t.With {
-			p.out.WriteByte(' ')
+			p.write(" ")
 			p.text(arg, depth-1)
 		}
 	}
@@ -49,25 +64,20 @@ func (p *plainPrinter) text(t Text, depth int) {
 // for the sign itself.
 func (p *plainPrinter) fill(t Text, depth int) {
 	next, rest := 0, t.Fallback
-	for {
+	for p.steps >= 0 {
 		before, after, found := strings.Cut(rest, "%")
-		p.out.WriteString(before)
+		p.write(before)
 		if !found {
 			return
 		}
-		arg, length := next, len("s")
-		switch number, tail, numbered := strings.Cut(after, "$s"); {
-		case strings.HasPrefix(after, "s"):
+		p.steps--
+		arg, length := argument(after)
+		switch {
+		case arg == noArgument:
+			p.write("%")
+		case arg == inOrder:
+			arg = next
 			next++
-		case strings.HasPrefix(after, "%"):
-			p.out.WriteByte('%')
-			arg = -1
-		case numbered && isArgumentNumber(number):
-			n, _ := strconv.Atoi(number)
-			arg, length = n-1, len(after)-len(tail)
-		default:
-			p.out.WriteByte('%')
-			arg, length = -1, 0
 		}
 		if arg >= 0 && arg < len(t.With) {
 			p.text(t.With[arg], depth-1)
@@ -76,7 +86,31 @@ func (p *plainPrinter) fill(t Text, depth int) {
 	}
 }
 
-func isArgumentNumber(s string) bool {
-	n, err := strconv.Atoi(s)
-	return err == nil && n >= 1
+// What argument returns instead of a place among the arguments.
+const (
+	inOrder    = -1
+	noArgument = -2
+)
+
+// argument reads what follows a percent sign: which argument it stands for and
+// how many bytes that took, 0 when it stands for itself.
+func argument(after string) (int, int) {
+	switch {
+	case strings.HasPrefix(after, "s"):
+		return inOrder, 1
+	case strings.HasPrefix(after, "%"):
+		return noArgument, 1
+	}
+	digits := 0
+	for digits < min(len(after), maxArgumentDigits) && after[digits] >= '0' && after[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(after[:digits])
+	if err != nil || n < 1 || !strings.HasPrefix(after[digits:], "$s") {
+		return noArgument, 0
+	}
+	return n - 1, digits + len("$s")
 }
+
+// maxArgumentDigits is more than any text has arguments.
+const maxArgumentDigits = 9
