@@ -24,6 +24,8 @@ type Conn struct {
 	net.Conn
 	clock    clock.PassiveClock
 	patience atomic.Int64 // a time.Duration
+	last     atomic.Pointer[time.Time]
+	bounded  time.Time // when ReadOn last renewed; the reader's own
 }
 
 // NewConn guards a connection.
@@ -37,8 +39,10 @@ func NewConn(nc net.Conn, clk clock.PassiveClock) *Conn {
 // the reads that follow by the same time.
 func (c *Conn) Hurry(d time.Duration) {
 	c.patience.Store(int64(d))
+	last := c.clock.Now().Add(d)
+	c.last.Store(&last)
 	// A connection that fails here fails at the next write.
-	_ = c.SetDeadline(c.clock.Now().Add(d))
+	_ = c.SetDeadline(last)
 }
 
 // Write writes all of b, however slowly it is taken.
@@ -66,6 +70,26 @@ func (c *Conn) CloseWrite() error {
 }
 
 // ReadWithin bounds the next reads: they fail once that much time has passed.
+// After Hurry that stays the bound.
 func (c *Conn) ReadWithin(d time.Duration) error {
-	return c.SetReadDeadline(c.clock.Now().Add(d))
+	err := c.SetReadDeadline(c.clock.Now().Add(d))
+	if last := c.last.Load(); last != nil {
+		err = c.SetReadDeadline(*last)
+	}
+	return err
+}
+
+// readOnEvery is how often ReadOn renews the bound.
+const readOnEvery = time.Second
+
+// ReadOn bounds the next reads like ReadWithin, up to a second less. It is
+// cheap enough to be called for each packet, and has to be: while packets wait
+// in memory time passes too, because what takes them may be slow.
+func (c *Conn) ReadOn(d time.Duration) error {
+	now := c.clock.Now()
+	if now.Sub(c.bounded) < readOnEvery {
+		return nil
+	}
+	c.bounded = now
+	return c.ReadWithin(d)
 }

@@ -193,3 +193,43 @@ func TestLimitsAreReadFromTheirFlag(t *testing.T) {
 		}
 	}
 }
+
+func TestAReaderThatIsHeldUpIsNotOutOfTime(t *testing.T) {
+	c, theirs := pair(t)
+	if _, err := theirs.Write([]byte("xx")); err != nil {
+		t.Fatal(err)
+	}
+	// A minute passed while what was read before was passed on.
+	began := time.Now().Add(-time.Minute)
+	steps := clocktesting.NewFakeClock(began)
+	c.clock = steps
+	read := func() error {
+		if err := c.ReadOn(30 * time.Second); err != nil {
+			return err
+		}
+		_, err := c.Read(make([]byte, 1))
+		return err
+	}
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read half a minute too late: %v", err)
+	}
+	steps.SetTime(began.Add(readOnEvery - 1))
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the bound was renewed although it had been just before: %v", err)
+	}
+	steps.SetTime(began.Add(time.Minute))
+	if err := read(); err != nil {
+		t.Errorf("read after a renewal: %v", err)
+	}
+}
+
+func TestNoReadOutlastsAHurry(t *testing.T) {
+	c, _ := pair(t)
+	c.Hurry(50 * time.Millisecond)
+	if err := c.ReadOn(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("reading in a hurry: %v", err)
+	}
+}

@@ -85,10 +85,12 @@ func (p *Player) relayServer(l *link) error {
 			if err := p.conn.Flush(); err != nil {
 				return p.clientFailed(err)
 			}
-			if patient != nil {
-				if err := patient.ReadWithin(serverSilence); err != nil {
-					return err
-				}
+		}
+		// For each packet: with a client that takes them slowly there is
+		// always another one that waits already.
+		if patient != nil {
+			if err := patient.ReadOn(serverSilence); err != nil {
+				return err
 			}
 		}
 		if err := l.conn.ReadFrame(&frame); err != nil {
