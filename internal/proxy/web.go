@@ -87,6 +87,13 @@ func outcomeOf(err error) string {
 	return outcomeBroken
 }
 
+// Bounds of whoever probes: an open connection costs a file descriptor, which
+// players need.
+const (
+	webWithin = 10 * time.Second
+	webIdle   = 2 * time.Minute
+)
+
 // serveHTTP answers probes and metrics until ctx ends.
 func (p *Proxy) serveHTTP(ctx context.Context) error {
 	mux := http.NewServeMux()
@@ -99,7 +106,7 @@ func (p *Proxy) serveHTTP(ctx context.Context) error {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: mux, ReadTimeout: webWithin, WriteTimeout: webWithin, IdleTimeout: webIdle}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	err := server.Serve(p.config.HTTP)

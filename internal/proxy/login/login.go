@@ -207,5 +207,8 @@ func expect(conn *mcproto.Conn, id int32) ([]byte, error) {
 	if frame.ID != id {
 		return nil, fmt.Errorf("%w: packet %#x instead of %#x", mcproto.ErrMalformed, frame.ID, id)
 	}
+	if frame.Size() > maxLoginFrame {
+		return nil, fmt.Errorf("%w: packet %#x of %d bytes in a login", mcproto.ErrMalformed, id, frame.Size())
+	}
 	return frame.Payload()
 }

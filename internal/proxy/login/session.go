@@ -55,7 +55,13 @@ func NewSessionServer(address string) (*SessionServer, error) {
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("the session server's address %q is no HTTP URL", address)
 	}
-	return &SessionServer{hasJoined: base.JoinPath(hasJoinedPath), http: &http.Client{Timeout: askSessionWithin}}, nil
+	// Who a player is, is said at the address that was configured: a redirect
+	// may lead anywhere, also to where nothing is encrypted.
+	client := &http.Client{
+		Timeout:       askSessionWithin,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &SessionServer{hasJoined: base.JoinPath(hasJoinedPath), http: client}, nil
 }
 
 // HasJoined returns the profile of whoever joined under this hash with this
