@@ -19,6 +19,14 @@ import (
 // keep-alives or the server's, which come more often.
 const clientSilence = 30 * time.Second
 
+const (
+	// maxOpened bounds the packets of a client that are decompressed here. The
+	// game's own have 32 KiB at most; a few bytes can unfold to megabytes.
+	maxOpened = 256 << 10
+	// maxInformation bounds what is kept of a client for the next server.
+	maxInformation = 1 << 10
+)
+
 // readClient takes what the client sends until its stream ends.
 func (p *Player) readClient() error {
 	patient, _ := p.conn.NetConn().(*guard.Conn)
@@ -26,10 +34,10 @@ func (p *Player) readClient() error {
 	for {
 		if p.conn.Buffered() == 0 {
 			p.flushServer()
-			if patient != nil && !p.ending.Load() {
-				if err := patient.ReadWithin(clientSilence); err != nil {
-					return err
-				}
+		}
+		if patient != nil {
+			if err := patient.ReadOn(clientSilence); err != nil {
+				return err
 			}
 		}
 		err := p.conn.ReadFrame(&frame)
@@ -59,6 +67,9 @@ func (p *Player) fromClient(f *mcproto.Frame) error {
 		table = &p.dialect.configFromClient
 	}
 	if handle := table.of(f.ID); handle != nil {
+		if f.Size() > maxOpened {
+			return fmt.Errorf("%w: packet %#x of %d bytes", mcproto.ErrMalformed, f.ID, f.Size())
+		}
 		return handle(p, f)
 	}
 	p.toServer(p.route.Load(), f)
@@ -202,6 +213,9 @@ func (p *Player) onClientInformation(f *mcproto.Frame) error {
 	payload, err := f.Payload()
 	if err != nil {
 		return err
+	}
+	if len(payload) > maxInformation {
+		return fmt.Errorf("%w: client information of %d bytes", mcproto.ErrMalformed, len(payload))
 	}
 	p.habits.mu.Lock()
 	defer p.habits.mu.Unlock()

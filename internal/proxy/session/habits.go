@@ -15,6 +15,8 @@ const (
 	// maxChannels and maxChannelLength bound what a client may register.
 	maxChannels      = 256
 	maxChannelLength = 128
+	// maxBrand bounds a brand that is kept for the next server.
+	maxBrand = 1 << 10
 	// maxEarly and maxEarlyBytes bound the plugin messages a client sends
 	// before a server is there to take them.
 	maxEarly      = 64
@@ -48,23 +50,33 @@ func (h *habits) hear(m mcproto.PluginMessage, payload []byte) bool {
 	case reserved(m.Channel):
 		return false
 	case m.Channel == mcproto.BrandChannel:
-		h.brand = bytes.Clone(payload)
+		if len(payload) <= maxBrand {
+			h.brand = bytes.Clone(payload)
+		}
 	case m.Channel == mcproto.RegisterChannel:
 		h.register(m.Data)
 	case m.Channel == unregisterChannel:
-		gone := strings.Split(string(m.Data), "\x00")
+		gone := channelsIn(m.Data)
 		h.channels = slices.DeleteFunc(h.channels, func(c string) bool { return slices.Contains(gone, c) })
 	}
 	return true
 }
 
 func (h *habits) register(list []byte) {
-	for channel := range strings.SplitSeq(string(list), "\x00") {
+	for _, channel := range channelsIn(list) {
 		if channel == "" || len(channel) > maxChannelLength || len(h.channels) == maxChannels || slices.Contains(h.channels, channel) {
 			continue
 		}
-		h.channels = append(h.channels, channel)
+		// A part of the list would keep all of it in memory.
+		h.channels = append(h.channels, strings.Clone(channel))
 	}
+}
+
+// channelsIn are the channels that a message lists. Each is compared with all
+// that are registered: of a list of many thousands only the first are taken.
+func channelsIn(list []byte) []string {
+	channels := strings.SplitN(string(list), "\x00", maxChannels+1)
+	return channels[:min(len(channels), maxChannels)]
 }
 
 // keepEarly keeps a message for the first server. The brand and channels are

@@ -99,6 +99,8 @@ type Player struct {
 	journey  *journey // the director's own
 	bundled  bool     // the director's own: a bundle is open at the client
 
+	pulse pulse // of the client
+
 	running atomic.Bool // Run was called
 	ending  atomic.Bool // the client was told to go
 	endOnce sync.Once
@@ -209,13 +211,51 @@ func (p *Player) Disconnect(reason mcproto.Text) {
 	})
 }
 
+// pulse is one question for a sign of life, shared by all who want to know:
+// one for each of them would push the questions of servers out.
+type pulse struct {
+	mu   sync.Mutex
+	open *beat
+}
+
+type beat struct {
+	felt  chan struct{} // closed when alive is known
+	alive bool
+}
+
 // Alive asks the client for an answer and reports whether one came in time.
+// When ctx ends before that is known nobody is called dead.
 func (p *Player) Alive(ctx context.Context) bool {
 	if !p.running.Load() {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, aliveWithin)
-	defer cancel()
+	p.pulse.mu.Lock()
+	b := p.pulse.open
+	if b == nil {
+		b = &beat{felt: make(chan struct{})}
+		p.pulse.open = b
+		// It outlives the one who happened to ask first.
+		go p.feel(context.WithoutCancel(ctx), b)
+	}
+	p.pulse.mu.Unlock()
+	select {
+	case <-b.felt:
+		return b.alive
+	case <-ctx.Done():
+		return true
+	}
+}
+
+func (p *Player) feel(ctx context.Context, b *beat) {
+	b.alive = p.answers(ctx)
+	p.pulse.mu.Lock()
+	p.pulse.open = nil
+	p.pulse.mu.Unlock()
+	close(b.felt)
+}
+
+// answers asks the client and waits.
+func (p *Player) answers(ctx context.Context) bool {
 	answer := make(chan []byte, 1)
 	asked := false
 	p.screen.show(p, func(s *screen) error {
@@ -228,6 +268,8 @@ func (p *Player) Alive(ctx context.Context) bool {
 		// moved is not dead.
 		return true
 	}
+	ctx, cancel := context.WithTimeout(ctx, aliveWithin)
+	defer cancel()
 	select {
 	case <-answer:
 		return true
