@@ -158,6 +158,10 @@ func (m *management) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonr
 	default:
 		_ = conn.Reply(ctx, req.ID, result)
 	}
+	if msmp.Method(req.Method) == msmp.MethodStop {
+		// Only now: the stop closes this connection.
+		m.server.Stop()
+	}
 }
 
 func (m *management) call(method msmp.Method, params *json.RawMessage) (any, error) {
@@ -176,7 +180,6 @@ func (m *management) call(method msmp.Method, params *json.RawMessage) (any, err
 	case msmp.MethodSave:
 		return true, m.server.save()
 	case msmp.MethodStop:
-		m.server.Stop()
 		return true, nil
 	case msmp.MethodKick:
 		return m.kick(params)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -114,6 +115,12 @@ func (p *session) end(err error) {
 	case errors.Is(err, mcproto.ErrMalformed) && p.inbound != mcproto.StateHandshake:
 		p.server.record(Violation{Player: p.profile.Name, Rule: brokenWire(err, p.server.settings), Detail: err.Error()})
 		p.kick(mcproto.Plain("Internal Exception: " + err.Error()))
+	case errors.Is(err, os.ErrDeadlineExceeded) && p.profile.Name != "":
+		reason := mcproto.Text{Translate: "disconnect.timeout", Fallback: "Timed out"}
+		if p.inbound == mcproto.StateLogin {
+			reason = mcproto.Text{Translate: "multiplayer.disconnect.slow_login", Fallback: "Took too long to log in"}
+		}
+		p.kick(reason)
 	case err != nil && !errors.Is(err, io.EOF) && p.profile.Name != "":
 		p.server.logf("%s lost connection: %v", p.profile.Name, err)
 	}
@@ -195,7 +202,7 @@ func (p *session) kick(reason mcproto.Text) {
 	p.mu.Lock()
 	state, between, kicked := p.outbound, p.between, p.kicked
 	p.kicked = true
-	_ = p.conn.NetConn().SetReadDeadline(p.server.settings.Clock.Now().Add(lingerTime))
+	_ = p.conn.NetConn().SetDeadline(p.server.settings.Clock.Now().Add(lingerTime))
 	p.mu.Unlock()
 	if kicked {
 		return

@@ -290,6 +290,36 @@ func TestEachHabitCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
+func TestEachHabitStopsThePeerThatDoesNotFollow(t *testing.T) {
+	table, err := mcproto.DefaultProtocols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, _ := table.Lookup(defaultProtocol)
+	for name, tc := range map[string]struct {
+		state mcproto.State
+		id    int32
+		want  string
+	}{
+		"a cookie in a login": {mcproto.StateLogin, mcproto.LoginCookieRequest, "Took too long to log in"},
+		"known packs":         {mcproto.StateConfiguration, row.ConfigClient.KnownPacks, "Timed out"},
+		"a resource pack":     {mcproto.StateConfiguration, row.ConfigClient.ResourcePackPush, "Timed out"},
+		"a ping":              {mcproto.StateConfiguration, row.ConfigClient.Ping, "Timed out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, Settings{Timeout: 100 * time.Millisecond})
+			b := joinBot(t, BotSettings{Address: s.Address(), Name: "deaf", intercept: func(_ *Bot, state mcproto.State, id int32, _ []byte) (bool, error) {
+				return state == tc.state && id == tc.id, nil
+			}})
+			<-b.Done()
+			var told *Disconnected
+			if err := b.Err(); !errors.As(err, &told) || told.State != tc.state || told.Reason.String() != tc.want {
+				t.Fatalf("got %v", err)
+			}
+		})
+	}
+}
+
 func TestRegistriesAreInFullForAClientThatKnowsNothing(t *testing.T) {
 	s := startServer(t, Settings{})
 	sizes := make(map[bool]int)
