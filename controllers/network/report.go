@@ -39,8 +39,9 @@ func (r *Reconciler) report(
 		ServerGroups:  new(int32(len(seen.serverGroups))),
 		OnlinePlayers: new(onlinePlayers(seen)),
 	}
+	changed := !equality.Semantic.DeepEqual(network.Status, status)
 	wait := r.pacer.Wait(network.UID, seen.now)
-	if wait > 0 && onlyPlayersChanged(network.Status, status) {
+	if wait > 0 && changed && onlyPlayersChanged(network.Status, status) {
 		return wait, acted.retry()
 	}
 	err := ssa.Status(ctx, r.Client, fieldOwner, network, &network.Status, &status)
@@ -50,7 +51,7 @@ func (r *Reconciler) report(
 	case err != nil:
 		return 0, errors.Join(acted.retry(), err)
 	}
-	if !equality.Semantic.DeepEqual(network.Status, status) {
+	if changed {
 		r.pacer.Written(network.UID, seen.now)
 	}
 	set.Tell(r.Events, network)

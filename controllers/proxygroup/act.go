@@ -173,7 +173,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 			r.writes.Refused(group.UID, pod.Name)
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create pod %s: %w", pod.Name, err)
+			return children.Drawn(fmt.Errorf("create pod %s: %w", pod.Name, err), pod.Name, podspec.ProxyPodPattern(group.Name))
 		}
 	}
 	return fmt.Errorf("no free name for a proxy after %d draws", nameDraws)

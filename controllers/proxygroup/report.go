@@ -46,7 +46,8 @@ func (r *Reconciler) report(
 		status.Phase = v1alpha1.GroupReady
 	}
 	failed := errors.Join(ended.Err, err)
-	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyPlayersChanged(was, status) {
+	changed := !equality.Semantic.DeepEqual(was, status)
+	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && changed && onlyPlayersChanged(was, status) {
 		return wait, failed
 	}
 	err = ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status)
@@ -56,7 +57,7 @@ func (r *Reconciler) report(
 	case err != nil:
 		return 0, errors.Join(failed, err)
 	}
-	if !equality.Semantic.DeepEqual(was, status) {
+	if changed {
 		r.pacer.Written(group.UID, seen.now)
 	}
 	set.Tell(r.Events, group)

@@ -40,7 +40,8 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	r.reportDrain(set, p)
 	status := statusOf(p)
 	status.Conditions = set.List()
-	if wait := r.pacer.Wait(p.server.UID, p.seen.now); wait > 0 && onlyCountsChanged(was, status) {
+	changed := !equality.Semantic.DeepEqual(was, status)
+	if wait := r.pacer.Wait(p.server.UID, p.seen.now); wait > 0 && changed && onlyCountsChanged(was, status) {
 		return wait, ended.Err
 	}
 	err := ssa.Status(ctx, r.Client, fieldOwner, p.server, &was, &status)
@@ -50,7 +51,7 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	case err != nil:
 		return 0, errors.Join(ended.Err, err)
 	}
-	if !equality.Semantic.DeepEqual(was, status) {
+	if changed {
 		r.pacer.Written(p.server.UID, p.seen.now)
 	}
 	set.Tell(r.Events, p.server)

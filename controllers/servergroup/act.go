@@ -88,6 +88,9 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 		switch {
 		case err != nil && certain(err):
 			r.writes.Refused(group.UID, name)
+			if wanted.ordinal == nil {
+				err = children.Drawn(err, name, podspec.EphemeralServerPattern(group.Name))
+			}
 			return err
 		case err != nil:
 			return err

@@ -38,7 +38,8 @@ func (r *Reconciler) report(
 	}
 	status := statusOf(group, seen, decided)
 	status.Conditions = set.List()
-	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && onlyCountsChanged(was, status) {
+	changed := !equality.Semantic.DeepEqual(was, status)
+	if wait := r.pacer.Wait(group.UID, seen.now); wait > 0 && changed && onlyCountsChanged(was, status) {
 		return wait, ended.Err
 	}
 	err := ssa.Status(ctx, r.Client, fieldOwner, group, &was, &status)
@@ -48,7 +49,7 @@ func (r *Reconciler) report(
 	case err != nil:
 		return 0, errors.Join(ended.Err, err)
 	}
-	if !equality.Semantic.DeepEqual(was, status) {
+	if changed {
 		r.pacer.Written(group.UID, seen.now)
 	}
 	set.Tell(r.Events, group)

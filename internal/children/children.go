@@ -7,6 +7,7 @@ package children
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +48,25 @@ func Create(ctx context.Context, c client.Writer, live client.Reader, child clie
 	}
 	return NotOurs, nil
 }
+
+// Drawn is an error that does not tell the name of what could not be made. Such
+// a name is drawn anew at each attempt, and the same refusal has to read the
+// same, or a status changes with every pass.
+func Drawn(err error, name, pattern string) error {
+	if err == nil {
+		return nil
+	}
+	return drawn{err, name, pattern}
+}
+
+type drawn struct {
+	error
+	name, pattern string
+}
+
+func (d drawn) Error() string { return strings.ReplaceAll(d.error.Error(), d.name, d.pattern) }
+
+func (d drawn) Unwrap() error { return d.error }
 
 // OwnedBy tells whether the object is controlled by the owner with the UID.
 func OwnedBy(object metav1.Object, owner types.UID) bool {

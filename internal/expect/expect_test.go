@@ -88,3 +88,18 @@ func TestForgetDropsOneOwnerOnly(t *testing.T) {
 		t.Errorf("the other owner has %v pending, want its create", got)
 	}
 }
+
+func TestWhatIsBelievedEndsAtAKnownInstant(t *testing.T) {
+	var writes Writes
+	writes.Created(hub, "hub-abcd", now)
+	writes.Deleted(hub, "gone", now.Add(time.Second))
+	shown := []Seen{{Name: "hub-efgh", UID: "gone"}}
+	if got := writes.Settle(hub, shown, now.Add(2*time.Second)).Until; !got.Equal(now.Add(Lifetime)) {
+		t.Errorf("believed until %v, want until the create is not", got)
+	}
+	writes.Refused(hub, "hub-abcd")
+	writes.Spared(hub, "gone")
+	if got := writes.Settle(hub, shown, now.Add(2*time.Second)); !got.Until.IsZero() || len(got.Deletes) != 0 {
+		t.Errorf("pending %+v after both were refused, want nothing", got)
+	}
+}

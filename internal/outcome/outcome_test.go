@@ -65,9 +65,23 @@ func TestResultTakesTheSoonerOfWaitAndRecheck(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.outcome.Result(test.recheck).RequeueAfter; got != test.want {
+			if got := test.Result(test.recheck).RequeueAfter; got != test.want {
 				t.Errorf("RequeueAfter = %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestJoinedEndsKeepEveryErrorAndTheFirstReason(t *testing.T) {
+	failed := errors.New("failed")
+	got := Join(Of(failed), Of(nil), Wait(time.Minute, "Refused", "ask somebody"), Wait(time.Second, "Other", ""))
+	if !errors.Is(got.Err, failed) || got.Reason != "Refused" || got.After != time.Second || got.Kind != KindRetry {
+		t.Errorf("joined %+v", got)
+	}
+	if result := got.Result(time.Hour); !result.IsZero() {
+		t.Errorf("result %+v beside an error, which the queue would complain about", result)
+	}
+	if got := Join(Of(nil)); got.Stops() {
+		t.Errorf("nothing joined stops: %+v", got)
 	}
 }

@@ -2,7 +2,10 @@
 
 package podspec
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Names of the objects that stand once in every namespace with a Network.
 const (
@@ -44,6 +47,16 @@ func DataClaimName(server string) string {
 // when the name is taken.
 func ProxyPodName(group string, random IntN) string {
 	return group + "-proxy-" + suffix(random)
+}
+
+// EphemeralServerPattern stands for a name that EphemeralServerName would draw.
+func EphemeralServerPattern(group string) string {
+	return group + "-" + strings.Repeat("?", suffixLength)
+}
+
+// ProxyPodPattern stands for a name that ProxyPodName would draw.
+func ProxyPodPattern(group string) string {
+	return group + "-proxy-" + strings.Repeat("?", suffixLength)
 }
 
 // ProxyServiceName is the Service players reach a ProxyGroup by.
