@@ -65,7 +65,7 @@ func TestResultTakesTheSoonerOfWaitAndRecheck(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.Result(test.recheck).RequeueAfter; got != test.want {
+			if got := test.outcome.Result(test.recheck).RequeueAfter; got != test.want {
 				t.Errorf("RequeueAfter = %v, want %v", got, test.want)
 			}
 		})
