@@ -54,16 +54,16 @@ func main() {
 
 	log := funcr.NewJSON(func(line string) { fmt.Fprintln(os.Stderr, line) },
 		funcr.Options{LogTimestamp: true, Verbosity: opts.verbosity}).WithName("proxy")
-	//nolint:forbidigo // a program's first context has no parent
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := run(ctx, opts, log); err != nil {
+	if err := run(logr.NewContext(ctx, log), opts); err != nil {
 		log.Error(err, "failed")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, opts options, log logr.Logger) error {
+func run(ctx context.Context, opts options) error {
+	log := logr.FromContextOrDiscard(ctx)
 	secrets, err := proxy.ReadSecrets(opts.secretFile)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -284,7 +285,7 @@ func (n *network) ends(b *mctest.Bot) string {
 	case <-n.ctx.Done():
 		n.t.Fatalf("%s was not sent away", b.Name())
 	}
-	if d, ok := b.Err().(*mctest.Disconnected); ok {
+	if d, ok := errors.AsType[*mctest.Disconnected](b.Err()); ok {
 		return d.Reason.String()
 	}
 	return fmt.Sprint("without a reason: ", b.Err())

@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -200,8 +201,8 @@ func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
 		for _, b := range bots {
 			if b.Server() != "" {
 				in++
-			} else if b.Err() != nil {
-				told[b.Err().(*mctest.Disconnected).Reason.String()]++
+			} else if d, ok := errors.AsType[*mctest.Disconnected](b.Err()); ok {
+				told[d.Reason.String()]++
 			}
 		}
 		return in+told["This round is full."] == players

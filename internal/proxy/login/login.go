@@ -5,7 +5,6 @@
 package login
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -163,11 +162,9 @@ func (d *Desk) encrypt(conn *mcproto.Conn) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One error for both: which of them was wrong is nobody's business.
-	returned, errToken := rsa.DecryptPKCS1v15(nil, d.key, response.VerifyToken)
-	secret, errSecret := rsa.DecryptPKCS1v15(nil, d.key, response.SharedSecret)
-	if errToken != nil || errSecret != nil || !bytes.Equal(returned, token) {
-		return nil, fmt.Errorf("%w: wrong verify token or secret", mcproto.ErrMalformed)
+	secret, err := response.Open(d.key, token)
+	if err != nil {
+		return nil, err
 	}
 	return secret, conn.EnableEncryption(secret)
 }

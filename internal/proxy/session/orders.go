@@ -29,7 +29,7 @@ type order struct {
 	stuck   func(lacking bool) // told whether a seat is lacking; nil: nobody is
 }
 
-// ErrBusy: the player is on the way to a server already.
+// ErrBusy says that the player is on the way to a server already.
 var ErrBusy = errors.New("the player is on the way to a server already")
 
 // Switched says why a switch did not happen, in words for the player.

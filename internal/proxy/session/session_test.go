@@ -65,15 +65,15 @@ func (nobody) Run(permissions.Player, string) ([]mcproto.Text, bool)  { return n
 func (nobody) Suggest(permissions.Player, string) ([]string, bool)    { return nil, false }
 func (nobody) Privilege(permissions.Player, string) routing.Privilege { return routing.Ordinary }
 
-func protocol(t testing.TB, number int32) *mcproto.Protocol {
+func protocol(t testing.TB) *mcproto.Protocol {
 	t.Helper()
 	table, err := mcproto.DefaultProtocols()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, ok := table.Lookup(number)
+	p, ok := table.Lookup(769)
 	if !ok {
-		t.Fatalf("no protocol %d", number)
+		t.Fatal("no protocol 769")
 	}
 	return p
 }
@@ -89,7 +89,7 @@ func wire(on *tape) *mcproto.Conn {
 func playing(t testing.TB, client, server *tape) (*Player, *link) {
 	t.Helper()
 	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}}, &login.Client{
-		Conn: wire(client), Protocol: protocol(t, 769), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
+		Conn: wire(client), Protocol: protocol(t), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
 	}, login.Offline, netip.Addr{})
 	l := &link{name: "lobby-a", conn: wire(server), done: make(chan struct{}), arrived: make(chan struct{}), state: mcproto.StatePlay, joined: true}
 	p.state, p.screen.phase = mcproto.StatePlay, phasePlaying
@@ -123,7 +123,7 @@ const (
 )
 
 func TestRelayingASmallPacketAllocatesNothing(t *testing.T) {
-	move := framed(t, protocol(t, 769).PlayServer.Move, []byte{1})
+	move := framed(t, protocol(t).PlayServer.Move, []byte{1})
 	t.Run("to the server", func(t *testing.T) {
 		server := &tape{}
 		p, _ := playing(t, &tape{in: move, again: relayed}, server)
@@ -148,7 +148,7 @@ func TestRelayingASmallPacketAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkRelayToClient(b *testing.B) {
-	small := framed(b, protocol(b, 769).PlayServer.Move, bytes.Repeat([]byte{7}, 20))
+	small := framed(b, protocol(b).PlayServer.Move, bytes.Repeat([]byte{7}, 20))
 	p, l := playing(b, &tape{}, &tape{in: small, again: b.N})
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -156,7 +156,7 @@ func BenchmarkRelayToClient(b *testing.B) {
 }
 
 func BenchmarkRelayToServer(b *testing.B) {
-	small := framed(b, protocol(b, 769).PlayServer.Move, bytes.Repeat([]byte{7}, 20))
+	small := framed(b, protocol(b).PlayServer.Move, bytes.Repeat([]byte{7}, 20))
 	p, _ := playing(b, &tape{in: small, again: b.N}, &tape{})
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -168,7 +168,7 @@ func BenchmarkRelayLargeToClient(b *testing.B) {
 	for i := range payload {
 		payload[i] = byte(i * i >> 3)
 	}
-	large := framed(b, protocol(b, 769).PlayServer.Move, payload)
+	large := framed(b, protocol(b).PlayServer.Move, payload)
 	p, l := playing(b, &tape{}, &tape{in: large, again: b.N})
 	b.ReportAllocs()
 	b.SetBytes(int64(len(large)))
@@ -177,7 +177,7 @@ func BenchmarkRelayLargeToClient(b *testing.B) {
 }
 
 func TestAnswersGoOnlyToTheServerThatAsked(t *testing.T) {
-	ids := protocol(t, 769).PlayServer
+	ids := protocol(t).PlayServer
 	pack := uuid.New()
 	status := func(result mcproto.PackResult) []byte {
 		return framed(t, ids.ResourcePack, mcproto.ResourcePackStatus{ID: pack, Result: result}.Payload())
@@ -220,7 +220,7 @@ func TestAnswersGoOnlyToTheServerThatAsked(t *testing.T) {
 }
 
 func TestOfTwoEqualQuestionsTheFirstIsAnsweredFirst(t *testing.T) {
-	answer := framed(t, protocol(t, 769).PlayServer.Pong, mcproto.NewWriter().Int32(1).Bytes())
+	answer := framed(t, protocol(t).PlayServer.Pong, mcproto.NewWriter().Int32(1).Bytes())
 	server := &tape{}
 	p, attached := playing(t, &tape{in: answer, again: 1}, server)
 	ping := question{topic: topicPing, number: 1}
@@ -256,7 +256,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 }
 
 func TestASwitchClosesAnOpenBundleFirst(t *testing.T) {
-	ids := protocol(t, 769).PlayClient
+	ids := protocol(t).PlayClient
 	client := &tape{keep: true}
 	p, l := playing(t, client, &tape{in: framed(t, ids.Bundle, nil), again: 1})
 	_ = p.relayServer(l)
@@ -273,7 +273,7 @@ func TestASwitchClosesAnOpenBundleFirst(t *testing.T) {
 }
 
 func TestAClientThatSendsTooMuchIsSentAway(t *testing.T) {
-	move := framed(t, protocol(t, 769).PlayServer.Move, []byte{1})
+	move := framed(t, protocol(t).PlayServer.Move, []byte{1})
 	client := &tape{in: move, again: 10 * guard.RateInPlay, keep: true}
 	p, _ := playing(t, client, &tape{})
 	p.running.Store(true)
