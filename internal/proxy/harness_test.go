@@ -49,12 +49,16 @@ type server struct {
 	entry *agentv1alpha1.DirectoryServer
 }
 
-func newNetwork(t testing.TB) *network {
+// newNetwork is for tests that mostly wait: they run beside others.
+func newNetwork(t *testing.T) *network {
 	t.Helper()
-	if test, ok := t.(*testing.T); ok {
-		// They mostly wait.
-		test.Parallel()
-	}
+	t.Parallel()
+	return newNetworkAlone(t)
+}
+
+// newNetworkAlone is for tests that measure.
+func newNetworkAlone(t testing.TB) *network {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	t.Cleanup(cancel)
 	return &network{

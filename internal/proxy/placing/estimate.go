@@ -46,7 +46,8 @@ func (e *estimates) players(s *agentv1alpha1.DirectoryServer) int {
 	return n
 }
 
-// tell records an agent's answer.
+// tell records an agent's answer. Answers may come out of order, and the higher
+// one is the later one while players join.
 func (e *estimates) tell(server string, taken int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,7 +57,9 @@ func (e *estimates) tell(server string, taken int) {
 			delete(e.told, name)
 		}
 	}
-	e.told[server] = told{taken: taken, at: now}
+	if taken >= e.told[server].taken {
+		e.told[server] = told{taken: taken, at: now}
+	}
 }
 
 // move counts a player of this proxy in or out.
