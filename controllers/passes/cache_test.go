@@ -5,6 +5,7 @@ package passes
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 
@@ -87,6 +88,8 @@ func (c *cached) List(ctx context.Context, list client.ObjectList, options ...cl
 		}
 		return false
 	})
+	// A cache keeps no order.
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return apimeta.SetList(list, all)
 }
 

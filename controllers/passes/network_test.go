@@ -25,6 +25,7 @@ func networkPasses() map[string]func(*world) {
 		"a foreign config map is refused and told":                     foreignConfigMap,
 		"a manager without a certificate waits":                        withoutCertificate,
 		"an own secret is not made":                                    ownSecret,
+		"a directory that says the same is not sent again":             directoryStands,
 	}
 }
 
@@ -146,4 +147,35 @@ func withoutCertificate(w *world) {
 	w.Expect(w.settle(aNetwork, "production").RequeueAfter).To(gomega.Equal(time.Second))
 	w.Expect(w.networkCondition("production", "Accepted")).To(gomega.HavePrefix("True"))
 	w.Expect(w.told()).To(gomega.BeEmpty())
+}
+
+func directoryStands(w *world) {
+	w.front(1, byAddress())
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		group := hub()
+		group.Name = name
+		w.create(group)
+	}
+	w.runProxies()
+	name := w.proxyNames()[0]
+	w.hear(name, 0)
+	w.settle(aNetwork, "production")
+	w.Expect(w.directories(name)).To(gomega.BeNumerically(">", 0))
+	for range 10 {
+		w.pass(aNetwork, "production")
+	}
+	w.Expect(w.directories(name)).To(gomega.BeZero())
+}
+
+// directories counts how often the proxy in a pod was sent the directory, or a
+// part of it, since the last call.
+func (w *world) directories(pod string) int {
+	w.t.Helper()
+	sent := 0
+	for _, order := range w.orders(pod) {
+		if order.GetDirectory() != nil {
+			sent++
+		}
+	}
+	return sent
 }

@@ -107,7 +107,12 @@ func addressAppears(w *world) {
 	w.front(2, byPort(30565))
 	w.Expect(w.frontStatus().Address).To(gomega.BeEmpty())
 	w.runProxies()
-	w.Expect(w.frontStatus().Address).To(gomega.Equal("203.0.113.7:30565"))
+	address := w.frontStatus().Address
+	w.Expect(address).To(gomega.BeElementOf("203.0.113.7:30565", "203.0.113.8:30565"))
+	for range 10 {
+		w.pass(aFront, "front")
+		w.Expect(w.frontStatus().Address).To(gomega.Equal(address), "it does not wander between nodes")
+	}
 	w.Expect(w.frontStatus().Phase).To(gomega.Equal(v1alpha1.GroupReady))
 	for _, name := range w.proxyNames() {
 		w.podStatus(name, func(pod *corev1.Pod) { pod.Status.Conditions = nil })
@@ -166,18 +171,28 @@ func withdrawnAndBack(w *world) {
 // lastSettings are those that the proxy in a pod was sent last.
 func (w *world) lastSettings(pod string) *agentv1alpha1.ProxySettings {
 	w.t.Helper()
-	session := w.proxies[get[corev1.Pod](w, pod).UID]
 	var last *agentv1alpha1.ProxySettings
+	for _, order := range w.orders(pod) {
+		if settings := order.GetSettings(); settings != nil {
+			last = settings
+		}
+	}
+	return last
+}
+
+// orders are those that wait for the proxy in a pod.
+func (w *world) orders(pod string) []*agentv1alpha1.ProxyOrder {
+	w.t.Helper()
+	session := w.proxies[get[corev1.Pod](w, pod).UID]
+	var all []*agentv1alpha1.ProxyOrder
 	for {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 100*time.Millisecond)
 		order, err := session.Next(ctx)
 		cancel()
 		if err != nil {
-			return last
+			return all
 		}
-		if settings := order.GetSettings(); settings != nil {
-			last = settings
-		}
+		all = append(all, order)
 	}
 }
 

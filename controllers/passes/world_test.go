@@ -41,10 +41,12 @@ import (
 func TestPasses(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	env := testenv.Start(t)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "203.0.113.7"}}
-	gomega.NewWithT(t).Expect(env.Client.Create(t.Context(), node)).To(gomega.Succeed())
-	gomega.NewWithT(t).Expect(env.Client.Status().Update(t.Context(), node)).To(gomega.Succeed())
+	for name, address := range map[string]string{nodeName: "203.0.113.7", otherNode: "203.0.113.8"} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		gomega.NewWithT(t).Expect(env.Client.Create(t.Context(), node)).To(gomega.Succeed())
+		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: address}}
+		gomega.NewWithT(t).Expect(env.Client.Status().Update(t.Context(), node)).To(gomega.Succeed())
+	}
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Server": serverPasses(), "ProxyGroup": proxyGroupPasses(),
 	} {
@@ -54,7 +56,10 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-const nodeName = "node1"
+const (
+	nodeName  = "node1"
+	otherNode = "node2"
+)
 
 // world is a namespace of its own, and the reconcilers of one manager.
 type world struct {
@@ -74,6 +79,7 @@ type world struct {
 	proxies     map[types.UID]*sessions.ProxySession
 	reconcilers map[reflect.Type]reconcile.Reconciler
 	drawn       int
+	bound       int
 }
 
 func newWorld(t *testing.T, env *testenv.Env) *world {
@@ -287,8 +293,10 @@ func (w *world) pods(role podspec.Role) []corev1.Pod {
 
 func (w *world) bind(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
+		w.bound++
+		node := []string{otherNode, nodeName}[w.bound%2]
 		w.Expect(w.Client.SubResource("binding").Create(w.t.Context(), pod,
-			&corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})).To(gomega.Succeed())
+			&corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})).To(gomega.Succeed())
 	}
 }
 
