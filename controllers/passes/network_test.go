@@ -164,6 +164,7 @@ func directoryStands(w *world) {
 	for range 10 {
 		w.pass(aNetwork, "production")
 	}
+	w.clock.Step(time.Second)
 	w.Expect(w.directories(name)).To(gomega.BeZero())
 }
 
