@@ -47,7 +47,7 @@ func main() {
 	flag.StringVar(&opts.stateDir, "state-dir", "", "directory that keeps the last server list for a restart; empty keeps none")
 	flag.StringVar(&opts.sessionServer, "session-server", login.DefaultSessionServer, "base address that authenticates players")
 	flag.StringVar(&opts.connectionLimits, "connection-limits", "", "bounds on open connections: total=N,unproven=N,unproven-per-address=N")
-	flag.DurationVar(&opts.drainTimeout, "drain-timeout", time.Hour, "how long a proxy that is told to end waits for its players")
+	flag.DurationVar(&opts.drainTimeout, "drain-timeout", time.Hour, "how long a proxy that is told to end waits for its players, until the manager has said so")
 	flag.DurationVar(&opts.linger, "linger", 5*time.Second, "how long a proxy that is told to end serves at least")
 	flag.IntVar(&opts.verbosity, "v", 0, "verbosity of the log")
 	flag.Parse()

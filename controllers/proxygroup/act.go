@@ -114,6 +114,7 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		HoldSeconds:    ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
 		Motd:           group.Spec.Config.MOTD,
 		PlayerLimit:    group.Spec.Config.PlayerLimit,
+		DrainSeconds:   podspec.ProxyDrainSeconds(group),
 	}
 	if settings.Motd == "" {
 		settings.Motd = network.Name

@@ -142,16 +142,18 @@ func TestAWithdrawnProxyServesOnAndIsNotReady(t *testing.T) {
 func TestAProxyThatMustGoWaitsForItsPlayers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		timeout time.Duration
+		told    int32 // by the manager, in seconds
 		leave   bool
 	}{
-		"and ends when they have left": {timeout: time.Minute, leave: true},
-		"but not for ever":             {timeout: 300 * time.Millisecond},
+		"and ends when they have left":       {timeout: time.Minute, leave: true},
+		"but not for ever":                   {timeout: 300 * time.Millisecond},
+		"but not longer than it was told to": {timeout: time.Hour, told: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
 			n.add("lobby-a", rig{})
 			config := n.config()
-			config.DrainTimeout = tt.timeout
+			config.DrainTimeout, n.settings.DrainSeconds = tt.timeout, tt.told
 			p, err := New(config, n.log())
 			if err != nil {
 				t.Fatal(err)

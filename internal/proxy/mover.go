@@ -56,13 +56,13 @@ func (p *Proxy) orderMoves() {
 func (p *Proxy) drain(ctx context.Context) {
 	p.draining.Store(true)
 	p.moved()
-	p.log.Info("the proxy must go and waits for its players", "players", p.roster.size(), "atMost", p.config.DrainTimeout.String())
+	p.log.Info("the proxy must go and waits for its players", "players", p.roster.size(), "atMost", p.drainTimeout().String())
 	began := p.config.Clock.Now()
 	ticker := p.config.Clock.NewTicker(drainLook)
 	defer ticker.Stop()
 	for {
 		waited := p.config.Clock.Since(began)
-		if waited >= p.config.DrainTimeout || waited >= p.config.Linger && p.roster.size() == 0 {
+		if waited >= p.drainTimeout() || waited >= p.config.Linger && p.roster.size() == 0 {
 			break
 		}
 		select {
@@ -72,6 +72,15 @@ func (p *Proxy) drain(ctx context.Context) {
 		}
 	}
 	p.sendAway(ctx)
+}
+
+// drainTimeout is the manager's word, which may change meanwhile, or else that
+// of this process.
+func (p *Proxy) drainTimeout() time.Duration {
+	if seconds := p.store.View().Settings.GetDrainSeconds(); seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	return p.config.DrainTimeout
 }
 
 func (p *Proxy) sendAway(ctx context.Context) {

@@ -49,7 +49,8 @@ type Config struct {
 	SessionServer string
 	// Limits bound connections.
 	Limits guard.Limits
-	// DrainTimeout is how long a proxy that must go waits for its players.
+	// DrainTimeout is how long a proxy that must go waits for its players,
+	// until the manager says otherwise.
 	DrainTimeout time.Duration
 	// Linger is how long a proxy that must go serves at least, also without
 	// players: load balancers take a while to notice.

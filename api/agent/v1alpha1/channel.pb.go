@@ -1505,7 +1505,9 @@ type ProxySettings struct {
 	Permissions []*PermissionGroup `protobuf:"bytes,8,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	// True: take yourself out of the load balancer, serve on, and let nobody
 	// be lost until everybody has left.
-	Withdrawn     bool `protobuf:"varint,9,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	Withdrawn bool `protobuf:"varint,9,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	// How long a proxy that is told to end waits for its players.
+	DrainSeconds  int32 `protobuf:"varint,10,opt,name=drain_seconds,json=drainSeconds,proto3" json:"drain_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1601,6 +1603,13 @@ func (x *ProxySettings) GetWithdrawn() bool {
 		return x.Withdrawn
 	}
 	return false
+}
+
+func (x *ProxySettings) GetDrainSeconds() int32 {
+	if x != nil {
+		return x.DrainSeconds
+	}
+	return 0
 }
 
 // PermissionGroup is one entry of the Network's permissions.
@@ -2042,7 +2051,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
 	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectoryB\a\n" +
-	"\x05order\"\xfd\x02\n" +
+	"\x05order\"\xa2\x03\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -2053,7 +2062,9 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x04motd\x18\x06 \x01(\tR\x04motd\x12!\n" +
 	"\fplayer_limit\x18\a \x01(\x05R\vplayerLimit\x12J\n" +
 	"\vpermissions\x18\b \x03(\v2(.spawnery.agent.v1alpha1.PermissionGroupR\vpermissions\x12\x1c\n" +
-	"\twithdrawn\x18\t \x01(\bR\twithdrawn\"\xad\x01\n" +
+	"\twithdrawn\x18\t \x01(\bR\twithdrawn\x12#\n" +
+	"\rdrain_seconds\x18\n" +
+	" \x01(\x05R\fdrainSeconds\"\xad\x01\n" +
 	"\x0fPermissionGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
 	"\x13trust_offline_names\x18\x02 \x01(\bR\x11trustOfflineNames\x12\x18\n" +
