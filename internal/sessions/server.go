@@ -163,6 +163,8 @@ type input struct {
 	slots      int32
 	playable   int32
 	joinsOpen  bool
+	// awaited is true while a seat is held for somebody on the way.
+	awaited bool
 }
 
 func decisionInput(report *agentv1alpha1.ServerReport) input {
@@ -173,6 +175,7 @@ func decisionInput(report *agentv1alpha1.ServerReport) input {
 	return input{
 		state: report.GetGameState(), forwarding: report.GetForwarding(), detail: report.GetDetail(),
 		online: report.GetOnline(), slots: report.GetSlots(), playable: playable, joinsOpen: report.GetJoinsOpen(),
+		awaited: report.GetSeatsPending() > 0,
 	}
 }
 

@@ -172,7 +172,7 @@ func TestAReportWakesOnlyWhenADecisionInputChanged(t *testing.T) {
 		want   map[Wake]struct{}
 	}{
 		"the same again":          {func(*agentv1alpha1.ServerReport) {}, map[Wake]struct{}{}},
-		"a seat granted":          {func(r *agentv1alpha1.ServerReport) { r.SeatsPending = 1 }, map[Wake]struct{}{}},
+		"a seat granted":          {func(r *agentv1alpha1.ServerReport) { r.SeatsPending = 1 }, all},
 		"a player more":           {func(r *agentv1alpha1.ServerReport) { r.Online++ }, all},
 		"a closed door":           {func(r *agentv1alpha1.ServerReport) { r.JoinsOpen = false }, all},
 		"playable seats set to 0": {func(r *agentv1alpha1.ServerReport) { r.PlayableSlots = proto.Int32(0) }, all},

@@ -32,11 +32,14 @@ type Channel interface {
 func PresenceOf(server *v1alpha1.Server, channel Channel, proxies []types.UID) fleet.Presence {
 	key := client.ObjectKeyFromObject(server)
 	there := channel.Presence(key)
+	said := channel.Server(types.UID(server.Status.PodUID))
 	presence := fleet.Presence{
 		Registration: registration(server),
-		Counts:       counts(channel.Server(types.UID(server.Status.PodUID)), there),
+		Counts:       counts(said, there),
 	}
-	if there.On+there.Coming > 0 {
+	// A seat that the agent holds is a player on the way, before any proxy has
+	// said so.
+	if there.On+there.Coming > 0 || said.Report.GetSeatsPending() > 0 {
 		presence.Roster = fleet.SomebodyThere()
 	} else if since, ok := channel.NobodySince(key, proxies); ok {
 		presence.Roster = fleet.NobodySince(since)
