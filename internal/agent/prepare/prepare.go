@@ -92,7 +92,7 @@ type directory struct {
 // for a volume may be full, read-only, or on a server that squashes users.
 func (d directory) checkWritable() error {
 	const name = ".spawnery-write-test"
-	err := d.root.WriteFile(name, []byte("x"), 0o664)
+	err := d.write(name, []byte("x"), 0o664)
 	if err == nil {
 		err = d.root.Remove(name)
 	}
@@ -139,7 +139,8 @@ func (d directory) merge(file gameconfig.File) (bool, error) {
 // read returns nil for a file that does not exist.
 func (d directory) read(name string) ([]byte, fs.FileMode, error) {
 	const fresh = 0o664
-	file, err := d.root.Open(name)
+	// Without O_NONBLOCK a pipe would be waited at for a writer, for ever.
+	file, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fresh, nil
 	}
@@ -179,8 +180,13 @@ func (d directory) replace(name string, content []byte, mode fs.FileMode) error 
 	return d.root.Rename(temporary, name)
 }
 
+// write makes a new file. What lies there is removed and not written to: it may
+// be a link to something else, or a pipe that nobody reads.
 func (d directory) write(name string, content []byte, mode fs.FileMode) error {
-	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

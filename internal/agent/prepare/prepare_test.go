@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spawnery/spawnery-operator/internal/agent/prepare"
 	"github.com/spawnery/spawnery-operator/internal/agent/secret"
@@ -167,6 +168,64 @@ func TestPrepareRefusesWhatItWouldHaveToGuess(t *testing.T) {
 				t.Errorf("Run() = %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// Plugins write where they like in the data directory, and a persistent world
+// is prepared again and again.
+func TestWhatAPluginLeavesInTheWayIsNotFollowed(t *testing.T) {
+	tests := map[string]struct {
+		plant   func(path string) error
+		refused string
+	}{
+		"a link to the world":   {plant: func(path string) error { return os.Symlink("level.dat", path) }},
+		"a link that leads out": {plant: func(path string) error { return os.Symlink("/etc/hostname", path) }},
+		"a link to nothing":     {plant: func(path string) error { return os.Symlink("missing", path) }},
+		"a pipe":                {plant: func(path string) error { return syscall.Mkfifo(path, 0o666) }},
+		"a file":                {plant: func(path string) error { return os.WriteFile(path, []byte("old"), 0o444) }},
+		"a directory":           {plant: func(path string) error { return os.MkdirAll(path+"/full", 0o777) }, refused: "cannot be written"},
+	}
+	for _, name := range []string{".spawnery-write-test", "server.properties.spawnery-new"} {
+		for what, test := range tests {
+			t.Run(what+" at "+name, func(t *testing.T) {
+				cfg := newConfig(t)
+				world := filepath.Join(cfg.Spec.DataDir, "level.dat")
+				write(t, world, "the world", 0o664)
+				if err := test.plant(filepath.Join(cfg.Spec.DataDir, name)); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- prepare.Run(t.Context(), cfg) }()
+				select {
+				case err := <-done:
+					if test.refused == "" && err != nil || test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {
+						t.Errorf("Run() = %v, want %q", err, test.refused)
+					}
+				case <-time.After(10 * time.Second):
+					t.Fatal("it never ends")
+				}
+				if got := read(t, world); got != "the world" {
+					t.Errorf("the world is now %q", got)
+				}
+			})
+		}
+	}
+}
+
+func TestAPipeInAFilesPlaceIsNotWaitedFor(t *testing.T) {
+	cfg := newConfig(t)
+	if err := syscall.Mkfifo(filepath.Join(cfg.Spec.DataDir, "server.properties"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- prepare.Run(t.Context(), cfg) }()
+	select {
+	case err := <-done:
+		if err == nil || !strings.HasPrefix(err.Error(), "server.properties: reading it: it is not a file") {
+			t.Errorf("Run() = %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it never ends")
 	}
 }
 
