@@ -42,7 +42,12 @@ func NewClient(clk clock.PassiveClock, secrets ...[]byte) (*Client, error) {
 		IdleConnTimeout:    20 * time.Second,
 		DisableCompression: true,
 	}
-	return &Client{clock: clk, keys: keys, http: &http.Client{Transport: transport}}, nil
+	client := &http.Client{
+		Transport: transport,
+		// What is signed goes to the agent it is meant for and nowhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Client{clock: clk, keys: keys, http: client}, nil
 }
 
 // Close lets go of idle connections.

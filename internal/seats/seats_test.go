@@ -114,6 +114,20 @@ func TestARefusalIsToldApartFromAFailure(t *testing.T) {
 	}
 }
 
+func TestAQuestionIsNotSentOnToSomebodyElse(t *testing.T) {
+	clk := clocktesting.NewFakePassiveClock(start)
+	asked := 0
+	other := agent(t, newVerifier(t, clk, secret), func(http.ResponseWriter, *http.Request) { asked++ })
+	liar := httptest.NewServer(http.RedirectHandler("http://"+other+Path, http.StatusTemporaryRedirect))
+	t.Cleanup(liar.Close)
+	if _, err := newClient(t, clk, secret).Ask(t.Context(), strings.TrimPrefix(liar.URL, "http://"), ask); err == nil {
+		t.Error("a seat was given by nobody")
+	}
+	if asked > 0 {
+		t.Error("the signed question reached another agent")
+	}
+}
+
 func TestReleasingASeatThatIsGoneIsNoError(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(start)
 	addr := agent(t, newVerifier(t, clk, secret), func(w http.ResponseWriter, _ *http.Request) {
