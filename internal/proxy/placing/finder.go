@@ -84,7 +84,7 @@ func (f *Finder) rivals(view *directory.View, candidates []routing.Candidate) []
 func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alpha1.DirectoryServer, r Request) *Place {
 	asked := 1
 	for _, other := range rivals {
-		if asked == comparisons {
+		if asked == comparisons || ctx.Err() != nil {
 			break
 		}
 		players := f.estimates.players(other)
@@ -106,10 +106,12 @@ func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alp
 	return place
 }
 
-// ask asks one agent for a seat.
+// ask asks one agent for a seat. The end of ctx does not cut the question short:
+// a seat whose answer nobody waited for could not be given back, and players
+// who come and go at once would fill a server with nobody.
 func (f *Finder) ask(ctx context.Context, server *agentv1alpha1.DirectoryServer, r Request) (*Place, error) {
 	question := seats.Ask{Server: server.GetName(), Player: r.Player, Way: r.way(), Bypass: r.privilege(server.GetGroup()) == routing.JoinsFull}
-	asking, cancel := context.WithTimeout(ctx, askWithin)
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askWithin)
 	defer cancel()
 	// Counted before the question, so that others who choose now see it.
 	f.estimates.move(server.GetName(), 1)
