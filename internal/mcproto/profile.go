@@ -28,6 +28,16 @@ type Profile struct {
 	Properties []Property
 }
 
+// Valid reports whether the profile is somebody whom clients and servers can be
+// told of: what is too long for them ends their connection.
+func (p Profile) Valid() bool {
+	w := NewWriter()
+	writeProperties(w, p.Properties)
+	r := NewReader(w.Bytes())
+	readProperties(r)
+	return p.ID != uuid.Nil && ValidName(p.Name) && r.Err() == nil
+}
+
 // Property is a signed attribute of a profile; the skin is one.
 type Property struct {
 	Name      string `json:"name"`

@@ -105,10 +105,11 @@ func readProfile(body io.Reader, name string) (mcproto.Profile, error) {
 	if err != nil {
 		return mcproto.Profile{}, fmt.Errorf("%w: reading its answer: %w", ErrUnreachable, err)
 	}
-	if !strings.EqualFold(answer.Name, name) || !mcproto.ValidName(answer.Name) {
-		return mcproto.Profile{}, fmt.Errorf("%w: it named another player", ErrUnreachable)
+	who := mcproto.Profile{ID: id, Name: answer.Name, Properties: answer.Properties}
+	if !strings.EqualFold(who.Name, name) || !who.Valid() {
+		return mcproto.Profile{}, fmt.Errorf("%w: it named another player, or one who cannot be", ErrUnreachable)
 	}
-	return mcproto.Profile{ID: id, Name: answer.Name, Properties: answer.Properties}, nil
+	return who, nil
 }
 
 // reasonOf is what the player is told.
