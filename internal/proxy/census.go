@@ -10,6 +10,7 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/session"
 )
 
@@ -26,7 +27,7 @@ type waiter struct {
 	group string
 	// from is the address where names are believed, so that a flood of names
 	// from one address orders no servers; else it is not set.
-	from netip.Addr
+	from netip.Prefix
 	// name is the player's where they are authenticated.
 	name string
 }
@@ -48,7 +49,7 @@ func (c *census) count(who mcproto.Profile, from netip.Addr, at session.Standing
 		Server: at.Server, Destination: at.Destination,
 	})
 	if at.Waiting != "" {
-		w := waiter{group: at.Waiting, from: from}
+		w := waiter{group: at.Waiting, from: guard.PrefixOf(from)}
 		if c.view.Settings.GetOnlineMode() {
 			w = waiter{group: at.Waiting, name: who.Name}
 		}

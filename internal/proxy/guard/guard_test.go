@@ -165,9 +165,9 @@ func TestConnectionsAreBoundedUntilTheyAreProven(t *testing.T) {
 }
 
 func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
-	same := prefixOf(netip.MustParseAddr("2001:db8::1")) == prefixOf(netip.MustParseAddr("2001:db8::ffff"))
-	mapped := prefixOf(netip.MustParseAddr("::ffff:192.0.2.1")) == prefixOf(netip.MustParseAddr("192.0.2.1"))
-	other := prefixOf(netip.MustParseAddr("2001:db8:0:1::1")) == prefixOf(netip.MustParseAddr("2001:db8::1"))
+	same := PrefixOf(netip.MustParseAddr("2001:db8::1")) == PrefixOf(netip.MustParseAddr("2001:db8::ffff"))
+	mapped := PrefixOf(netip.MustParseAddr("::ffff:192.0.2.1")) == PrefixOf(netip.MustParseAddr("192.0.2.1"))
+	other := PrefixOf(netip.MustParseAddr("2001:db8:0:1::1")) == PrefixOf(netip.MustParseAddr("2001:db8::1"))
 	if !same || !mapped || other {
 		t.Errorf("same %v, mapped %v, other %v", same, mapped, other)
 	}

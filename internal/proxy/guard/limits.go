@@ -76,7 +76,7 @@ type Pass struct {
 
 // Enter counts a connection in, or returns nil when there are too many.
 func (g *Gate) Enter(from netip.Addr) *Pass {
-	prefix := prefixOf(from)
+	prefix := PrefixOf(from)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.total >= g.limits.Total || g.unproven >= g.limits.Unproven || g.perAddress[prefix] >= g.limits.UnprovenPerAddress {
@@ -88,8 +88,8 @@ func (g *Gate) Enter(from netip.Addr) *Pass {
 	return &Pass{gate: g, prefix: prefix}
 }
 
-// prefixOf is what counts as one address: providers hand out IPv6 by /64.
-func prefixOf(from netip.Addr) netip.Prefix {
+// PrefixOf is what counts as one address: providers hand out IPv6 by /64.
+func PrefixOf(from netip.Addr) netip.Prefix {
 	from = from.Unmap()
 	bits := from.BitLen()
 	if from.Is6() {

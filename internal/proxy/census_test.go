@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
+	"github.com/spawnery/spawnery-operator/internal/proxy/session"
+)
+
+// A flood of names must not order servers.
+func TestWaitingPlayersCountOncePerHousehold(t *testing.T) {
+	tests := map[string]struct {
+		online bool
+		from   []string
+		want   int32
+	}{
+		"names from one address":            {from: []string{"192.0.2.1", "192.0.2.1", "192.0.2.1"}, want: 1},
+		"names from one address, both ways": {from: []string{"192.0.2.1", "::ffff:192.0.2.1"}, want: 1},
+		"names from one network of IPv6":    {from: []string{"2001:db8::1", "2001:db8::2", "2001:db8::ffff:1"}, want: 1},
+		"names from two networks of IPv6":   {from: []string{"2001:db8::1", "2001:db8:0:1::1"}, want: 2},
+		"authenticated, from one address":   {online: true, from: []string{"192.0.2.1", "192.0.2.1"}, want: 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := directory.NewStore()
+			store.SetSettings(&agentv1alpha1.ProxySettings{OnlineMode: test.online})
+			c := newCensus(store.View())
+			for i, from := range test.from {
+				who := mcproto.Profile{Name: fmt.Sprint("Name", i)}
+				c.count(who, netip.MustParseAddr(from), session.Standing{Waiting: "lobby"})
+			}
+			waiting := c.waiting()
+			if len(waiting) != 1 || waiting[0].GetPlayers() != test.want {
+				t.Errorf("waiting: %v, want %d", waiting, test.want)
+			}
+		})
+	}
+}
