@@ -14,6 +14,12 @@ for package in "$@"; do
 done
 ((${#missing[@]})) || exit 0
 
+# Another package may stand in for one: the Node.js that is not Debian's has npm
+# in it, and conflicts with Debian's.
+provided=$(dpkg-query -W -f '${db:Status-Status} ${Provides}\n' | sed -n 's/^installed //p' | tr ',' '\n' | awk '{print $1}')
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vxF "$provided" || true)
+((${#missing[@]})) || exit 0
+
 if ! command -v apt-get >/dev/null; then
 	echo "missing: ${missing[*]} (Debian's names; install them with your system's package manager)" >&2
 	exit 1
