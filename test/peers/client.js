@@ -74,7 +74,10 @@ client.on('end', reason => {
   process.exit()
 })
 
-readline.createInterface({ input: process.stdin }).on('line', line => {
+// Whoever gives the input may be killed: then nobody plays on.
+const input = readline.createInterface({ input: process.stdin })
+input.on('close', () => client.end('the input ended'))
+input.on('line', line => {
   if (line === 'quit') client.end('quit')
   else if (line.startsWith('tab ')) client.write('tab_complete', { transactionId: 1, text: line.slice(4) })
   else if (line.startsWith('/')) client.write('chat_command', { command: line.slice(1) })

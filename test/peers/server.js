@@ -5,7 +5,8 @@
 // document, so that it can be a group's image:
 //
 //   SERVER_PORT (25565), SERVER_IP, MAX_PLAYERS (20), VERSION (1.21.4),
-//   PAPER_VELOCITY_SECRET, or the secret in config/paper-global.yml
+//   PAPER_VELOCITY_SECRET, a file FORWARDING_SECRET_FILE, or the secret in
+//   config/paper-global.yml
 //
 // It prints what it sees, one JSON object per line, and ends on SIGTERM.
 
@@ -22,7 +23,11 @@ const {
   SERVER_PORT: port = '25565', SERVER_IP: host, MAX_PLAYERS: maxPlayers = '20', VERSION: version = '1.21.4'
 } = process.env
 const name = process.env.SERVER_NAME || os.hostname()
-const secret = process.env.PAPER_VELOCITY_SECRET || secretOfPaper()
+const secret = process.env.PAPER_VELOCITY_SECRET || secretOfFile(process.env.FORWARDING_SECRET_FILE) || secretOfPaper()
+
+function secretOfFile (file) {
+  return file && fs.readFileSync(file, 'utf8')
+}
 
 function secretOfPaper () {
   try {
