@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stage plays a Minecraft network on a real cluster: the people who run
+// it, with kubectl, and the people who join it. The demo and the end-to-end
+// tests stand on it.
+package stage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+// Where the overlays of this project put things.
+const (
+	// Namespace of the network.
+	Namespace = "minecraft"
+	// SystemNamespace is the manager's.
+	SystemNamespace = "spawnery-system"
+	// Manager is the name of its Deployment and of its ServiceAccount.
+	Manager = "spawnery-manager"
+)
+
+// Cluster is a Kubernetes to play on. It is read with the client; what people
+// would do is done with kubectl.
+type Cluster struct {
+	Watcher
+	client.Reader
+
+	kubectl    string
+	kubeconfig string
+}
+
+// Open prepares to talk to the cluster of a kubeconfig with a kubectl.
+func Open(kubeconfig, kubectl string) (*Cluster, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("building the scheme: %w", err)
+		}
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", kubeconfig, err)
+	}
+	// Whoever looks four times a second must not be slowed down by himself.
+	config.QPS, config.Burst = 100, 200
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &Cluster{Reader: reader, kubectl: kubectl, kubeconfig: kubeconfig}, nil
+}
+
+// Kubectl runs kubectl with what it reads from its standard input, and returns
+// what it prints.
+func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, c.kubectl, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
+	command.Stdin = strings.NewReader(input)
+	var out, complaint bytes.Buffer
+	command.Stdout, command.Stderr = &out, &complaint
+	if err := command.Run(); err != nil {
+		return out.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return out.String(), nil
+}
