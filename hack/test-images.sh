@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the images of the game servers that stand in for real ones on test
+# clusters, into the folder of image archives:
+#
+#   spawnery.test/double      our double of Paper
+#   spawnery.test/npm-server  the server of the npm package minecraft-protocol
+#
+#   hack/test-images.sh FOLDER
+set -euo pipefail
+
+folder=$1
+[[ $folder = /* ]] || folder=$PWD/$folder
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bin=$(realpath "${BIN:-bin}")
+export BIN=$bin CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
+mkdir -p "$folder"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tag=spawnery.test/double:dev
+go build -ldflags '-s -w' -o "$work/double" ./test/double
+digest=$("$bin/mkimage" -o "$folder/double.tar" -t "$tag" -entrypoint /double -workdir /data -user 1000:1000 "$work/double=/double")
+echo "$tag $digest"
+
+# The packages of npm change with the lock file alone; installing and packing
+# them takes a while.
+peers=test/peers
+lock=$(sha256sum <"$peers/package-lock.json")
+if [[ $(cat "$bin/peers.lock" 2>/dev/null) != "$lock" || ! -d $peers/node_modules ]]; then
+	echo "installing the packages of $peers"
+	(cd $peers && npm ci --no-audit --no-fund --silent </dev/null)
+	echo "$lock" >"$bin/peers.lock"
+fi
+
+tag=spawnery.test/npm-server:dev
+inputs=$({
+	cat $peers/*.js* hack/image-node.sh
+	readlink -f "$(command -v node)" "$bin/mkimage"
+	node --version
+} | sha256sum)
+if [[ $(cat "$bin/npm-server.inputs" 2>/dev/null) != "$inputs" || ! -f $folder/npm-server.tar ]]; then
+	node $peers/pack.js "$work/app" 1.21.4
+	digest=$(hack/image-node.sh "$folder/npm-server.tar" "$tag" "$work/app" server.js)
+	echo "$tag $digest"
+	echo "$inputs" >"$bin/npm-server.inputs"
+else
+	echo "$tag is up to date"
+fi
