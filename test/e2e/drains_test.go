@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/test/stage"
+)
+
+func TestDeletingAServerMovesItsPlayersAndDisconnectsNobody(t *testing.T) {
+	crowd := gather(t)
+	_, err := crowd.JoinPeer(t.Context(), soon, "Nora")
+	must(t, err)
+	must(t, crowd.JoinBots(t.Context(), soon, bots(5)...))
+	victim := crowd.Where("Nora")
+	moving := crowd.On(victim)
+	if len(moving) < 2 {
+		t.Fatalf("only %v are on %s: players are not spread", moving, victim)
+	}
+	_, err = cluster.Kubectl(t.Context(), "", "delete", "server", victim, "-n", stage.Namespace, "--wait=false")
+	must(t, err)
+	awaitGone(t, victim)
+	must(t, crowd.AwaitPlaying(t.Context(), soon, moving...))
+	if left := crowd.On(victim); len(left) > 0 {
+		t.Errorf("%v believe to be on %s, which is gone", left, victim)
+	}
+}
+
+func TestPlayersOfAServerThatDiesFallBackAndItIsReplaced(t *testing.T) {
+	crowd := gather(t)
+	must(t, crowd.JoinBots(t.Context(), soon, bots(4)...))
+	victim := crowd.Fullest(hub)
+	falling := crowd.On(victim)
+	_, err := cluster.Kubectl(t.Context(), "", "delete", "pod", victim, "-n", stage.Namespace, "--grace-period=0", "--force", "--wait=false")
+	must(t, err)
+	awaitGone(t, victim)
+	must(t, crowd.AwaitPlaying(t.Context(), soon, falling...))
+	_, err = cluster.AwaitSize(t.Context(), hub, lobbies, soon)
+	must(t, err)
+}
+
+func TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack(t *testing.T) {
+	crowd := gather(t)
+	must(t, crowd.JoinBots(t.Context(), soon, bots(4)...))
+	victim := crowd.Fullest(hub)
+	falling := crowd.On(victim)
+	server, err := cluster.Server(t.Context(), victim)
+	must(t, err)
+	killGame(t, server.Status.PodUID)
+	must(t, cluster.Await(t.Context(), victim+" Failed", soon, func(ctx context.Context) (string, bool) {
+		server, err = cluster.Server(ctx, victim)
+		if err != nil || server == nil {
+			return fmt.Sprintf("no server: %v", err), false
+		}
+		return string(server.Status.Phase), server.Status.Phase == v1alpha1.ServerFailed
+	}))
+	ready := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason != v1alpha1.ReasonGameExited || !strings.Contains(ready.Message, "137") {
+		t.Errorf("the server does not say that its game was killed: %v", ready)
+	}
+	must(t, crowd.AwaitPlaying(t.Context(), soon, falling...))
+	awaitGone(t, victim)
+	_, err = cluster.AwaitSize(t.Context(), hub, lobbies, soon)
+	must(t, err)
+}
+
+// killGame kills the double in a pod, as the kernel does when memory runs out.
+// The nodes are processes of this machine, and so is the double.
+func killGame(t *testing.T, podUID string) {
+	t.Helper()
+	killed := 0
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	must(t, err)
+	for _, folder := range folders {
+		groups, _ := os.ReadFile(filepath.Join(folder, "cgroup"))
+		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
+		if !strings.Contains(string(groups), podUID) || strings.TrimSpace(string(name)) != "double" {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		must(t, err)
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		killed++
+	}
+	if killed != 1 {
+		t.Fatalf("%d processes of the pod %s are a double, want 1", killed, podUID)
+	}
+}
+
+func awaitGone(t *testing.T, server string) {
+	t.Helper()
+	_, err := cluster.AwaitServers(t.Context(), hub, server+" gone", soon, func(_ []string, all []v1alpha1.Server) bool {
+		return !slices.ContainsFunc(all, func(s v1alpha1.Server) bool { return s.Name == server })
+	})
+	must(t, err)
+}
