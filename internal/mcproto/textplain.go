@@ -72,10 +72,10 @@ func (p *plainPrinter) fill(t Text, depth int) {
 		}
 		p.steps--
 		arg, length := argument(after)
-		switch {
-		case arg == noArgument:
+		switch arg {
+		case noArgument:
 			p.write("%")
-		case arg == inOrder:
+		case inOrder:
 			arg = next
 			next++
 		}
