@@ -4,6 +4,7 @@ package session
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
@@ -68,7 +69,7 @@ func (s *screen) travelled() bool {
 // tell shows lines in chat, or keeps them for the next world.
 func (s *screen) tell(p *Player, lines ...mcproto.Text) error {
 	if s.phase != phasePlaying {
-		s.landing = append(s.landing, lines...)
+		s.keep(lines)
 		return nil
 	}
 	return s.chat(p, lines)
@@ -79,7 +80,16 @@ func (s *screen) tell(p *Player, lines ...mcproto.Text) error {
 func (p *Player) onLanding(lines ...mcproto.Text) {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
-	p.screen.landing = append(p.screen.landing, lines...)
+	p.screen.keep(lines)
+}
+
+// maxLanding bounds what waits for the next world: a client may go on asking
+// while it puts off its way there. It is more than a screen shows.
+const maxLanding = 100
+
+func (s *screen) keep(lines []mcproto.Text) {
+	s.landing = append(s.landing, lines...)
+	s.landing = slices.Clone(s.landing[max(0, len(s.landing)-maxLanding):])
 }
 
 func (s *screen) chat(p *Player, lines []mcproto.Text) error {
