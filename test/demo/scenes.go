@@ -65,14 +65,12 @@ kind: ScaleBoost
 metadata:
   name: hub-friday
   namespace: %s
-  labels:
-    %s: %s
 spec:
   groupRef:
     name: %s
   replicas: 2
   expiresAt: "%s"
-`, stage.Namespace, made, madeValue, hub, expires)
+`, stage.Namespace, hub, expires)
 	d.line("Two more lobbies than the 2 of minReplicas, for 12 seconds:")
 	d.block(manifest)
 	if err := d.do(ctx, manifest, "apply", "-f", "-"); err != nil {

@@ -156,7 +156,11 @@ func (c *Cluster) AwaitDoor(ctx context.Context, group string, limit time.Durati
 		}
 		address = door.Status.Address
 		seen := fmt.Sprintf("phase %s, %d ready, address %q", door.Status.Phase, ptr.Deref(door.Status.ReadyReplicas, 0), address)
-		return seen + complaints(door.Status.Conditions), address != "" && door.Status.Phase == v1alpha1.GroupReady
+		there := address != "" && door.Status.Phase == v1alpha1.GroupReady
+		if !there {
+			seen += complaints(door.Status.Conditions)
+		}
+		return seen, there
 	})
 	return address, err
 }
