@@ -33,24 +33,33 @@ type Conn struct {
 	check    ThresholdCheck
 
 	mu      sync.Mutex // guards the fields below
-	bw      *bufio.Writer
+	out     outbox
 	writeAt int // threshold of what is written
 	scratch []byte
 }
 
 const (
 	bufferSize = 4096
+	// clientBufferSize holds several packets of a client, which are small and
+	// of which a proxy reads from thousands.
+	clientBufferSize = 512
 	// keepScratch is the largest buffer kept between packets: one large
 	// packet must not cost every connection its size for ever.
 	keepScratch = 64 << 10
 )
 
 // NewConn frames nc, uncompressed and unencrypted.
-func NewConn(nc net.Conn) *Conn {
+func NewConn(nc net.Conn) *Conn { return newConn(nc, bufferSize) }
+
+// NewConnOfClient is NewConn for the one end that reads from a game's client:
+// it reads less ahead.
+func NewConnOfClient(nc net.Conn) *Conn { return newConn(nc, clientBufferSize) }
+
+func newConn(nc net.Conn, ahead int) *Conn {
 	return &Conn{
 		nc:       nc,
-		br:       bufio.NewReaderSize(nc, bufferSize),
-		bw:       bufio.NewWriterSize(nc, bufferSize),
+		br:       bufio.NewReaderSize(nc, ahead),
+		out:      outbox{dst: nc},
 		maxFrame: MaxFrame,
 		readAt:   NoCompression,
 		writeAt:  NoCompression,
@@ -93,13 +102,13 @@ func (c *Conn) EnableEncryption(secret []byte) error {
 	if len(ahead) > 0 {
 		src = io.MultiReader(bytes.NewReader(bytes.Clone(ahead)), c.nc)
 	}
-	c.br = bufio.NewReaderSize(&cfb8Reader{src: src, stream: decrypt}, bufferSize)
+	c.br = bufio.NewReaderSize(&cfb8Reader{src: src, stream: decrypt}, c.br.Size())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.bw.Flush(); err != nil {
+	if err := c.out.Flush(); err != nil {
 		return fmt.Errorf("flush before encryption: %w", err)
 	}
-	c.bw = bufio.NewWriterSize(&cfb8Writer{dst: c.nc, stream: encrypt}, bufferSize)
+	c.out = outbox{dst: &cfb8Writer{dst: c.nc, stream: encrypt}}
 	return nil
 }
 
@@ -171,7 +180,7 @@ func (c *Conn) WritePacket(id int32, payload []byte) error {
 	if err := c.writeLocked(id, payload); err != nil {
 		return err
 	}
-	return c.bw.Flush()
+	return c.out.Flush()
 }
 
 // QueuePacket writes one packet into the buffer only: Flush, or the next
@@ -189,7 +198,7 @@ func (c *Conn) Relay(f *Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.fits(c.writeAt) {
-		_, err := c.bw.Write(f.raw)
+		_, err := c.out.Write(f.raw)
 		return err
 	}
 	payload, err := f.Payload()
@@ -203,7 +212,7 @@ func (c *Conn) Relay(f *Frame) error {
 func (c *Conn) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.bw.Flush()
+	return c.out.Flush()
 }
 
 func (c *Conn) writeLocked(id int32, payload []byte) error {
@@ -215,6 +224,6 @@ func (c *Conn) writeLocked(id int32, payload []byte) error {
 		return err
 	}
 	c.scratch = frame
-	_, err = c.bw.Write(frame)
+	_, err = c.out.Write(frame)
 	return err
 }

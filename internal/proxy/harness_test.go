@@ -56,10 +56,13 @@ func newNetwork(t *testing.T) *network {
 	return newNetworkAlone(t)
 }
 
+// patience bounds a test. Evidence takes longer than a test of every day.
+var patience = time.Duration(evidence(100, 300)) * time.Second
+
 // newNetworkAlone is for tests that measure.
 func newNetworkAlone(t testing.TB) *network {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return &network{
 		t: t, ctx: ctx, servers: map[string]*server{},

@@ -107,7 +107,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	}
 	book := grants.NewBook(store, log)
 	p.world = &session.World{
-		Clock: config.Clock, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
+		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
 		Secrets: config.Secrets, Commands: commands.NewConsole(store, book), Grants: book,
 		Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}

@@ -48,7 +48,13 @@ func (p *Proxy) serve(ctx context.Context) error {
 			p.pause(ctx, acceptAgain)
 			continue
 		}
-		connections.Go(func() { p.handle(ctx, nc) })
+		connections.Go(func() {
+			// A stay begins on a new stack: what a login needed of its own
+			// would be kept for hours.
+			if stay := p.handle(ctx, nc); stay != nil {
+				connections.Go(stay)
+			}
+		})
 	}
 }
 
@@ -61,20 +67,32 @@ func (p *Proxy) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handle serves one connection to its end.
-func (p *Proxy) handle(ctx context.Context, nc net.Conn) {
-	defer nc.Close()
-	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	defer stop()
+// handle serves one connection: to its end, or to the point where it has become
+// a player, whose stay it returns.
+func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
 	from := addressOf(nc)
 	pass := p.gate.Enter(from)
 	if pass == nil {
 		p.metrics.refused("connections")
-		return
+		nc.Close()
+		return nil
 	}
-	defer pass.Leave()
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	leave := func() {
+		stop()
+		pass.Leave()
+		nc.Close()
+	}
 	conn := guard.NewConn(nc, p.config.Clock)
-	err := p.greet(ctx, guest{conn: conn, packets: mcproto.NewConn(conn), from: from, pass: pass})
+	player, err := p.greet(ctx, guest{conn: conn, packets: mcproto.NewConnOfClient(conn), from: from})
+	if player != nil {
+		pass.Prove()
+		return func() {
+			defer leave()
+			p.stay(ctx, player)
+		}
+	}
+	defer leave()
 	if _, rejected := errors.AsType[*login.Rejected](err); rejected {
 		// Read to its end: a close with unread input would take the reason
 		// with it.
@@ -85,6 +103,13 @@ func (p *Proxy) handle(ctx context.Context, nc net.Conn) {
 	if err != nil {
 		p.log.V(1).Info("a connection ended", "from", from.String(), "cause", err.Error())
 	}
+	return nil
+}
+
+func (p *Proxy) stay(ctx context.Context, player *session.Player) {
+	defer p.roster.remove(player)
+	err := player.Run(ctx)
+	p.log.Info("a player left", "player", player.Profile().Name, "cause", err.Error())
 }
 
 func addressOf(nc net.Conn) netip.Addr {
@@ -99,35 +124,30 @@ type guest struct {
 	conn    *guard.Conn
 	packets *mcproto.Conn
 	from    netip.Addr
-	pass    *guard.Pass
 }
 
-func (p *Proxy) greet(ctx context.Context, g guest) error {
+// greet answers a server list, or makes a player of whoever logs in.
+func (p *Proxy) greet(ctx context.Context, g guest) (*session.Player, error) {
 	if err := g.conn.ReadWithin(statusWithin); err != nil {
-		return err
+		return nil, err
 	}
 	handshake, err := login.ReadHandshake(g.packets)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if handshake.Intent == mcproto.IntentStatus {
 		p.metrics.status.Inc()
-		return status.Serve(g.packets, p.protocols, handshake.Protocol, p.list)
+		return nil, status.Serve(g.packets, p.protocols, handshake.Protocol, p.list)
 	}
 	player, err := p.logIn(ctx, g, handshake)
+	p.metrics.loggedIn(err)
 	if err != nil {
-		p.metrics.loggedIn(err)
-		return err
+		return nil, err
 	}
-	defer p.roster.remove(player)
-	p.metrics.loggedIn(nil)
 	who := player.Profile()
 	p.log.Info("a player came", "player", who.Name, "uuid", who.ID.String(), "from", g.from.String(),
 		"host", handshake.CleanHost(), "protocol", handshake.Protocol)
-	g.pass.Prove()
-	err = player.Run(ctx)
-	p.log.Info("a player left", "player", who.Name, "cause", err.Error())
-	return nil
+	return player, nil
 }
 
 // list is what the server list shows.

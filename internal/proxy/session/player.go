@@ -50,6 +50,7 @@ type Grants interface {
 // World is what a player's stay needs of the rest of the proxy.
 type World struct {
 	Clock    clock.WithTicker
+	Log      logr.Logger
 	Store    *directory.Store
 	Finder   *placing.Finder
 	Secrets  [][]byte // what is forwarded is signed with one of them
@@ -112,6 +113,7 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 	p := &Player{
 		world: world, client: client, conn: client.Conn, dialect: dialectOf(client.Protocol), address: address,
 		identity: permissions.Player{Name: client.Profile.Name, UUID: client.Profile.ID.String(), Authentication: authentication(mode)},
+		log:      world.Log.WithValues("player", client.Profile.Name),
 		state:    mcproto.StateConfiguration,
 		rate:     guard.NewRate(world.Clock, guard.RateBeforePlay),
 		lost:     make(chan *link, 1),
@@ -147,7 +149,6 @@ var errOver = errors.New("the player has gone")
 // Run serves the player until they leave or ctx ends, and returns why.
 func (p *Player) Run(ctx context.Context) error {
 	p.running.Store(true)
-	p.log = logr.FromContextOrDiscard(ctx).WithValues("player", p.identity.Name)
 	ctx = logr.NewContext(ctx, p.log)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(ctx, func() { p.conn.Close() })
