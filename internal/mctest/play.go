@@ -56,7 +56,12 @@ func (p *session) spawn(joins int) error {
 		{ids.SystemChat, p.chat(WelcomePrefix + p.server.settings.Name)},
 		{ids.SystemChat, p.chat(fmt.Sprintf("This world has seen %d joins", joins))},
 	} {
-		if err := p.send(mcproto.StatePlay, packet.id, packet.payload); err != nil {
+		err := p.send(mcproto.StatePlay, packet.id, packet.payload)
+		if errors.Is(err, errEnded) {
+			// The player was sent on before everything was said.
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}

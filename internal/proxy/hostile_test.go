@@ -197,7 +197,9 @@ func TestAFloodOfChannelsCostsLittle(t *testing.T) {
 	// The proxy answers in order: what follows the flood shows that it is over.
 	h.send(h.protocol.ConfigServer.Finish, nil)
 	h.closed()
-	if took := time.Since(before); took > 3*time.Second {
+	// Without a bound on what is opened it takes minutes; the limit leaves room
+	// for the race detector on a busy machine.
+	if took := time.Since(before); took > 30*time.Second {
 		t.Errorf("150 messages took %s", took)
 	}
 }
