@@ -29,8 +29,8 @@ type order struct {
 	stuck   func(lacking bool) // told whether a seat is lacking; nil: nobody is
 }
 
-// ErrBusy says that the player is on the way to a server already.
-var ErrBusy = errors.New("the player is on the way to a server already")
+// errBusy says that the player is on the way to a server already.
+var errBusy = errors.New("the player is on the way to a server already")
 
 // Switched says why a switch did not happen, in words for the player.
 type Switched struct {
@@ -81,7 +81,7 @@ func (p *Player) Switch(ctx context.Context, target string) error {
 	select {
 	case p.orders <- o:
 	default:
-		return &Switched{Reason: messages.Text(messages.JoinBusy), Cause: ErrBusy}
+		return &Switched{Reason: messages.Text(messages.JoinBusy), Cause: errBusy}
 	}
 	select {
 	case err := <-done:
