@@ -169,16 +169,19 @@ func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
 		n.on(b, "lobby-a")
 	}
 	time.Sleep(time.Second) // late answers have arrived by then
+	disconnected := 0
 	for _, b := range bots {
 		if b.Err() != nil {
+			disconnected++
 			t.Errorf("%s: %v", b.Name(), b.Err())
 		}
 	}
-	if got := len(lobby.Players()); got != joins {
-		t.Errorf("%d of %d are there", got, joins)
+	there := len(lobby.Players())
+	if there != joins {
+		t.Errorf("%d of %d are there", there, joins)
 	}
 	n.unharmed()
-	t.Logf("a server appeared after %s: %d joined, 0 were disconnected", appears, joins)
+	t.Logf("a server appeared after %s: %d joined, %d were disconnected", appears, there, disconnected)
 }
 
 func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
