@@ -9,7 +9,8 @@ COPY . .
 ARG TARGETOS=linux
 ARG TARGETARCH
 ENV CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH GOFLAGS="-trimpath -buildvcs=false"
-RUN mkdir /out && go build -ldflags "-s -w" -o /out/manager . && go build -ldflags "-s -w" -o /out/ ./cmd/agent ./cmd/proxy
+RUN mkdir /out && flags="-s -w -X main.version=$(cat VERSION)" && \
+    go build -ldflags "$flags" -o /out/manager . && go build -ldflags "$flags" -o /out/ ./cmd/agent ./cmd/proxy
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt

@@ -30,11 +30,11 @@ check: tools ## Format, build, vet, lint and unit-test what changed; before ever
 	@hack/check.sh
 
 .PHONY: test
-test: ## Everything that needs no real node: verify, lint, test-unit, test-env, test-peers.
-	@hack/stages.sh verify lint test-unit test-env test-peers
+test: ## Everything that needs no real node, and the bundle.
+	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-unit test-env test-peers
 
 .PHONY: verify
-verify: tools protoc ## Fail when generated files differ from what their sources make.
+verify: tools protoc olm-tools ## Fail when generated files differ from what their sources make.
 	@hack/verify.sh
 
 .PHONY: lint
@@ -120,5 +120,5 @@ deploy: manifests ## Install the operator, from the image IMG.
 undeploy: tools ## Remove the operator and the CRDs; claims stay.
 	@BIN=$(BIN) hack/render-deploy.sh $(IMG) | $(KUBECTL) delete --ignore-not-found -f -
 
-include hack/tools.mk
+include hack/tools.mk hack/olm.mk
 -include hack/kube.mk hack/demo.mk

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the named binaries from the Go modules that pin them (tools,
-# tools/kube and tools/node) and links them into bin/.
+# tools/operator-sdk, tools/olm, tools/kube and tools/node) and links them into
+# bin/.
 #
 #   hack/binaries.sh lint etcd kube-apiserver ...
 #
@@ -22,6 +23,7 @@ export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false' GOWORK=off
 
 containerd=github.com/containerd/containerd/v2
 plugins=github.com/containernetworking/plugins/plugins
+framework=github.com/operator-framework
 
 # recipe NAME sets module, package and flags.
 recipe() {
@@ -46,6 +48,18 @@ recipe() {
 	ptp) module=node package=$plugins/main/ptp ;;
 	host-local) module=node package=$plugins/ipam/host-local ;;
 	portmap) module=node package=$plugins/meta/portmap ;;
+	operator-sdk)
+		module=operator-sdk package=$framework/operator-sdk/cmd/operator-sdk
+		flags=(-tags containers_image_openpgp) ;;
+	scorecard-test)
+		module=operator-sdk package=$framework/operator-sdk/images/scorecard-test
+		flags=(-tags containers_image_openpgp) ;;
+	opm)
+		module=olm package=$framework/operator-registry/cmd/opm
+		flags=(-tags 'json1,containers_image_openpgp,exclude_graphdriver_btrfs') ;;
+	render-catalog | validate-bundle)
+		module=olm package=./$1
+		flags=(-tags 'json1,containers_image_openpgp,exclude_graphdriver_btrfs') ;;
 	mkimage | pause) module=node package=./$1 ;;
 	*)
 		echo "binaries: no recipe for $1" >&2
@@ -53,20 +67,33 @@ recipe() {
 	esac
 }
 
+# version MODULE is the version that go.mod pins.
+version() { go list -m -f '{{.Version}}' "$1"; }
+
 # ldflags strips the binary and stamps the version that the module has;
-# without the stamp Kubernetes calls itself v0.0.0.
+# without the stamp Kubernetes calls itself v0.0.0, and operator-sdk writes
+# "unknown" into what it generates.
 ldflags() {
 	local version major minor x='-s -w'
-	if [[ $module = . ]]; then
+	case $module in
+	.)
 		echo "$x"
-		return
-	fi
-	if [[ $module = node ]]; then
-		version=$(go list -m -f '{{.Version}}' $containerd)
-		echo "$x -X $containerd/version.Version=$version"
-		return
-	fi
-	version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
+		return ;;
+	node)
+		echo "$x -X $containerd/version.Version=$(version $containerd)"
+		return ;;
+	olm)
+		echo "$x -X $framework/operator-registry/cmd/opm/version.opmVersion=$(version $framework/operator-registry)"
+		return ;;
+	operator-sdk)
+		version=$(version $framework/operator-sdk)
+		for name in Version GitVersion GitCommit ImageVersion; do
+			x+=" -X $framework/operator-sdk/internal/version.$name=$version"
+		done
+		echo "$x"
+		return ;;
+	esac
+	version=$(version k8s.io/kubernetes)
 	IFS=. read -r major minor _ <<<"${version#v}"
 	for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
 		x+=" -X $package.gitVersion=$version -X $package.gitMajor=$major -X $package.gitMinor=$minor"

@@ -6,6 +6,7 @@
 #   hack/generate.sh code       deep copies, apply configurations, the channel
 #   hack/generate.sh manifests  CRDs and roles
 #   hack/generate.sh docs       docs/reference
+#   hack/generate.sh bundle     bundle, with make's BUNDLE_SETTINGS
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
@@ -38,5 +39,7 @@ docs() {
 	go run ./hack/reference-docs docs/reference
 	go run ./hack/lifecycle-docs docs/reference/server-lifecycle.md
 }
+
+bundle() { env $BUNDLE_SETTINGS hack/bundle.sh; }
 
 for part in "$@"; do "$part"; done

@@ -25,7 +25,7 @@ program() {
 		echo "image: $package does not exist; the image is made without /$name" >&2
 		return
 	fi
-	go build -ldflags '-s -w' -o "$programs/$name" "$package"
+	go build -ldflags "-s -w -X main.version=$(<VERSION)" -o "$programs/$name" "$package"
 	files+=("$programs/$name=/$name")
 }
 program manager .

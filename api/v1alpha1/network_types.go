@@ -17,12 +17,14 @@ type NetworkSpec struct {
 	// secret when it is first needed, and kept when the Network is deleted.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Forwarding secret",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ForwardingSecretRef LocalReference `json:"forwardingSecretRef,omitzero"`
 
 	// defaults apply to every group of the Network that does not set the
 	// field itself; a group's own value replaces the default as a whole.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defaults of all groups",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defaults *NetworkDefaults `json:"defaults,omitempty"`
 
 	// onlineMode says whether players must prove their account to the session
@@ -33,6 +35,7 @@ type NetworkSpec struct {
 	//
 	// +optional
 	// +default=true
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Online mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	OnlineMode *bool `json:"onlineMode,omitempty"`
 
 	// permissions are the grants that the proxies know by themselves.
@@ -42,6 +45,7 @@ type NetworkSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Permissions"
 	Permissions []PermissionGroup `json:"permissions,omitempty"`
 }
 
@@ -136,29 +140,34 @@ type NetworkStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// onlineMode is the mode in force. Absent until the Network was accepted.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Online mode in force"
 	OnlineMode *bool `json:"onlineMode,omitempty"`
 
 	// proxyGroups is the number of ProxyGroups that name this Network.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Proxy groups"
 	ProxyGroups *int32 `json:"proxyGroups,omitempty"`
 
 	// serverGroups is the number of ServerGroups that name this Network.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Server groups"
 	ServerGroups *int32 `json:"serverGroups,omitempty"`
 
 	// onlinePlayers is the number of players on all servers together.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Players online"
 	OnlinePlayers *int32 `json:"onlinePlayers,omitempty"`
 }
 
@@ -174,6 +183,7 @@ type NetworkStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Network",resources={{Secret,v1,""},{ConfigMap,v1,""},{ServiceAccount,v1,""}}
 type Network struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

@@ -169,6 +169,7 @@ type ProxyGroupSpec struct {
 	//
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="networkRef is immutable"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network"
 	NetworkRef NetworkReference `json:"networkRef,omitzero"`
 
 	// replicas is the number of proxies. Default: 1.
@@ -177,6 +178,7 @@ type ProxyGroupSpec struct {
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxies",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas int32 `json:"replicas,omitempty"`
 
 	// image of the proxy. Default: the operator's own image, which holds one.
@@ -184,16 +186,19 @@ type ProxyGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// expose says how players reach the proxies.
 	//
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Expose Expose `json:"expose,omitzero"`
 
 	// routing says where players go.
 	//
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Routing"
 	Routing Routing `json:"routing,omitzero"`
 
 	// config is what the proxies show. A change takes effect at once and
@@ -201,23 +206,27 @@ type ProxyGroupSpec struct {
 	//
 	// +optional
 	// +default={"playerLimit":500}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="What players see"
 	Config ProxyConfig `json:"config,omitzero"`
 
 	// drain bounds how long a proxy that must go waits for its players.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Drain",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Drain ProxyDrain `json:"drain,omitzero"`
 
 	// resources of the proxy container. Default: those of the Network's
 	// defaults.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// scheduling says where proxies may run. Default: that of the Network's
 	// defaults.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Scheduling",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 }
 
@@ -232,17 +241,20 @@ type ProxyGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// phase sums the conditions up in one word.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase"}
 	Phase GroupPhase `json:"phase,omitempty"`
 
 	// readyReplicas is the number of proxies that let players in.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready proxies"
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
 
 	// address is what players type. Absent while nothing answers there.
@@ -250,12 +262,14 @@ type ProxyGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=259
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Address for players",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Address string `json:"address,omitempty"`
 
 	// connectedPlayers is the number of players connected to these proxies.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Players connected"
 	ConnectedPlayers *int32 `json:"connectedPlayers,omitempty"`
 }
 
@@ -270,6 +284,7 @@ type ProxyGroupStatus struct {
 // +kubebuilder:printcolumn:name="Players",type=integer,JSONPath=`.status.connectedPlayers`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters that begins with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Proxy group",resources={{Pod,v1,""},{Service,v1,""}}
 type ProxyGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

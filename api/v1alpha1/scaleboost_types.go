@@ -10,6 +10,7 @@ type ScaleBoostSpec struct {
 	// persistent group shows in its status and moves nothing.
 	//
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Group"
 	GroupRef GroupReference `json:"groupRef,omitzero"`
 
 	// replicas is the number of servers added to the group's floor. Boosts of
@@ -18,12 +19,14 @@ type ScaleBoostSpec struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="More servers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas int32 `json:"replicas,omitempty"`
 
 	// expiresAt is the instant, RFC 3339, from which the boost counts no
 	// more, by the operator's clock. Default: it never expires.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Expires",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 }
 
@@ -36,6 +39,7 @@ type ScaleBoostSpec struct {
 // +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.spec.replicas`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expiresAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:displayName="Scale boost",resources={{ServerGroup,v1alpha1,""}}
 type ScaleBoost struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

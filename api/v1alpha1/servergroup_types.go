@@ -239,6 +239,7 @@ type ServerGroupSpec struct {
 	//
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="networkRef is immutable"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network"
 	NetworkRef NetworkReference `json:"networkRef,omitzero"`
 
 	// type is Ephemeral or Persistent. Ephemeral servers are interchangeable,
@@ -247,6 +248,7 @@ type ServerGroupSpec struct {
 	//
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="type is immutable"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Ephemeral","urn:alm:descriptor:com.tectonic.ui:select:Persistent"}
 	Type GroupType `json:"type,omitempty"`
 
 	// image of the game.
@@ -254,6 +256,7 @@ type ServerGroupSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image of the game",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
 	// maxPlayers is the number of players that a server lets in.
@@ -261,6 +264,7 @@ type ServerGroupSpec struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seats of a server",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxPlayers int32 `json:"maxPlayers,omitempty"`
 
 	// playableSlots is how many of a server's seats count as capacity; what a
@@ -269,6 +273,7 @@ type ServerGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Playable seats",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PlayableSlots int32 `json:"playableSlots,omitempty"`
 
 	// displayName is what players read. Default: the group's name.
@@ -276,12 +281,14 @@ type ServerGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Display name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	DisplayName string `json:"displayName,omitempty"`
 
 	// scaling sizes an Ephemeral group; required there, forbidden for
 	// Persistent.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Scaling (Ephemeral)"
 	Scaling Scaling `json:"scaling,omitzero"`
 
 	// replicas is the number of servers of a Persistent group; required
@@ -291,6 +298,7 @@ type ServerGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Servers (Persistent)",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// storage describes the claim of each server of a Persistent group;
@@ -298,12 +306,14 @@ type ServerGroupSpec struct {
 	// claim.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage (Persistent)"
 	Storage Storage `json:"storage,omitzero"`
 
 	// drain bounds how long a server that must go waits for its players.
 	//
 	// +optional
 	// +default={"timeoutSeconds":60}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Drain"
 	Drain ServerDrain `json:"drain,omitzero"`
 
 	// startupDeadlineSeconds is how long a server may take to let players in
@@ -313,6 +323,7 @@ type ServerGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Startup deadline in seconds",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartupDeadlineSeconds int32 `json:"startupDeadlineSeconds,omitempty"`
 
 	// terminationGracePeriodSeconds is how long a stopping server has to save
@@ -322,6 +333,7 @@ type ServerGroupSpec struct {
 	// +default=60
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Time to stop in seconds",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	TerminationGracePeriodSeconds int32 `json:"terminationGracePeriodSeconds,omitempty"`
 
 	// failedRetentionSeconds is how long a failed server is kept for
@@ -332,12 +344,14 @@ type ServerGroupSpec struct {
 	// +default=3600
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=604800
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retention of failed servers in seconds",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	FailedRetentionSeconds *int32 `json:"failedRetentionSeconds,omitempty"`
 
 	// server says how the game container is run.
 	//
 	// +optional
 	// +default={"flavor":"Paper"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Game server",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Server GameServer `json:"server,omitzero"`
 
 	// env are variables of the game container. Names beginning SPAWNERY_ and
@@ -347,6 +361,7 @@ type ServerGroupSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Env []EnvVar `json:"env,omitempty"`
 
 	// mounts are Secrets and ConfigMaps in the game container, read-only.
@@ -356,18 +371,21 @@ type ServerGroupSpec struct {
 	// +listType=map
 	// +listMapKey=mountPath
 	// +kubebuilder:validation:MaxItems=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Mounts",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Mounts []Mount `json:"mounts,omitempty"`
 
 	// resources of the game container. Default: those of the Network's
 	// defaults.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// scheduling says where servers may run. Default: that of the Network's
 	// defaults.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Scheduling",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 }
 
@@ -383,41 +401,48 @@ type ServerGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// observedGeneration is the generation of the spec this status follows.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation"
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
 	// phase sums the conditions up in one word.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase"}
 	Phase GroupPhase `json:"phase,omitempty"`
 
 	// replicas is the number of servers.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Servers"
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// readyReplicas is the number of servers that let players in.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready servers"
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
 
 	// updatedReplicas is the number of servers made from the present spec.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Up-to-date servers"
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
 
 	// onlinePlayers is the number of players on all servers together.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Players online"
 	OnlinePlayers *int32 `json:"onlinePlayers,omitempty"`
 
 	// freeSlots is the number of free seats that a proxy could send somebody
@@ -425,6 +450,7 @@ type ServerGroupStatus struct {
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Free seats"
 	FreeSlots *int32 `json:"freeSlots,omitempty"`
 
 	// boostedReplicas is the sum of the live boosts, also where the ceiling
@@ -432,6 +458,7 @@ type ServerGroupStatus struct {
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Boosted servers"
 	BoostedReplicas *int32 `json:"boostedReplicas,omitempty"`
 
 	// consecutiveFailures is the number of failed starts since the last
@@ -439,17 +466,20 @@ type ServerGroupStatus struct {
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failed starts in a row"
 	ConsecutiveFailures *int32 `json:"consecutiveFailures,omitempty"`
 
 	// lastFailureAt is the time of the last failed start, from the first on.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last failure"
 	LastFailureAt *metav1.Time `json:"lastFailureAt,omitempty"`
 
 	// firstRegisteredAt is when a server of this group was first registered
 	// with the proxies. Never cleared.
 	//
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="First registered"
 	FirstRegisteredAt *metav1.Time `json:"firstRegisteredAt,omitempty"`
 
 	// lastDecision is what the scaler last decided, in numbers, and why.
@@ -458,6 +488,7 @@ type ServerGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last decision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	LastDecision string `json:"lastDecision,omitempty"`
 }
 
@@ -476,6 +507,7 @@ type ServerGroupStatus struct {
 // +kubebuilder:printcolumn:name="Boosted",type=integer,JSONPath=`.status.boostedReplicas`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
 type ServerGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
