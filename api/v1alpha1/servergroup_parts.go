@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// AccessMode is a way to mount a world.
+//
+// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteMany;ReadWriteOncePod
+type AccessMode string
+
+const (
+	// AccessReadWriteOnce lets one node mount the world.
+	AccessReadWriteOnce AccessMode = "ReadWriteOnce"
+	// AccessReadWriteMany lets any node mount the world.
+	AccessReadWriteMany AccessMode = "ReadWriteMany"
+	// AccessReadWriteOncePod lets one pod mount the world.
+	AccessReadWriteOncePod AccessMode = "ReadWriteOncePod"
+)
+
+// Storage describes the claim that holds a server's world.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName is immutable"
+type Storage struct {
+	// size of each claim. It may grow, where the storage class allows it, and
+	// never shrinks.
+	//
+	// +required
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="size must be greater than zero"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0",message="size must not shrink"
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// storageClassName names the StorageClass of new claims. Immutable, set
+	// or unset. Default: the cluster's default class.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=0
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// accessModes of new claims. Immutable. Default: ReadWriteOnce.
+	//
+	// +optional
+	// +default=["ReadWriteOnce"]
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="accessModes is immutable"
+	AccessModes []AccessMode `json:"accessModes,omitempty"`
+}
+
+// ServerDrain bounds how long a server waits for its players to leave.
+//
+// +kubebuilder:validation:MinProperties=1
+type ServerDrain struct {
+	// timeoutSeconds is how long a server that must go has its players moved
+	// before whoever is left is disconnected with it, in seconds. Read anew
+	// all the time: it can be raised before a drain. Default: 60.
+	//
+	// +optional
+	// +default=60
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+}
+
+// Flavor says which files the agent prepares for the game.
+//
+// +kubebuilder:validation:Enum=Paper;Vanilla;Custom
+type Flavor string
+
+const (
+	// FlavorPaper is Paper and what descends from it.
+	FlavorPaper Flavor = "Paper"
+	// FlavorVanilla is Mojang's own server.
+	FlavorVanilla Flavor = "Vanilla"
+	// FlavorCustom brings its own settings of forwarding.
+	FlavorCustom Flavor = "Custom"
+)
+
+// Forwarding says how a server learns who a player is.
+//
+// +kubebuilder:validation:Enum=Velocity;None
+type Forwarding string
+
+const (
+	// ForwardingVelocity takes identity and address from the proxy, signed
+	// with the Network's secret.
+	ForwardingVelocity Forwarding = "Velocity"
+	// ForwardingNone lets the server believe any name.
+	ForwardingNone Forwarding = "None"
+)
+
+// GameServer says how the game container is run.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="self.flavor != 'Vanilla' || self.forwarding == 'None'",message="forwarding must be None with flavor Vanilla"
+type GameServer struct {
+	// flavor is Paper, Vanilla or Custom: which files the agent prepares
+	// before the game starts. Paper also covers what descends from it; Custom
+	// gets server.properties and nothing else. Default: Paper.
+	//
+	// +optional
+	// +default="Paper"
+	Flavor Flavor `json:"flavor,omitempty"`
+
+	// dataDir is the directory the game runs in, an absolute path; the world
+	// is kept there. Default: /data.
+	//
+	// +optional
+	// +default="/data"
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^(/[^/:]+)+$`
+	// +kubebuilder:validation:XValidation:rule="self != '/spawnery' && !self.startsWith('/spawnery/')",message="/spawnery and everything below it belongs to the operator"
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '..' || part == '.')",message="dataDir must not contain . or .. as a part"
+	DataDir string `json:"dataDir,omitempty"`
+
+	// port the game listens on. Default: 25565.
+	//
+	// +optional
+	// +default=25565
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:validation:XValidation:rule="self != 9357 && self != 9358",message="ports 9357 and 9358 belong to the operator's agent"
+	Port int32 `json:"port,omitempty"`
+
+	// forwarding is Velocity or None. Velocity takes a player's identity from
+	// the proxy; None lets the server believe any name, and is what Vanilla
+	// demands. Default: Velocity.
+	//
+	// +optional
+	// +default="Velocity"
+	Forwarding Forwarding `json:"forwarding,omitempty"`
+
+	// acceptEula accepts Minecraft's end user licence agreement
+	// (https://aka.ms/MinecraftEULA) in the owner's name. Without it only an
+	// image that accepts for itself starts. Default: false.
+	//
+	// +optional
+	// +default=false
+	AcceptEULA *bool `json:"acceptEula,omitempty"`
+
+	// properties are merged into server.properties. Keys that the operator
+	// sets are refused. Default: none.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.size() <= 64 && self[key].size() <= 1024)",message="a property has a key of at most 64 and a value of at most 1024 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['server-port', 'server-ip', 'online-mode', 'max-players', 'enable-status', 'prevent-proxy-connections', 'accepts-transfers', 'network-compression-threshold']) && !key.startsWith('management-server-'))",message="server-port, server-ip, online-mode, max-players, enable-status, prevent-proxy-connections, accepts-transfers, network-compression-threshold and management-server-* belong to the operator"
+	Properties map[string]string `json:"properties,omitempty"`
+
+	// user that game and agent run as. Default: that of the Network's
+	// defaults.
+	//
+	// +optional
+	User *ServerUser `json:"user,omitempty"`
+}
