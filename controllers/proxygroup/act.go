@@ -170,7 +170,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		if err == nil {
 			return nil
 		}
-		if certain(err) {
+		if refusal.Certain(err) {
 			r.writes.Refused(group.UID, pod.Name)
 		}
 		if !apierrors.IsAlreadyExists(err) {
@@ -178,12 +178,6 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		}
 	}
 	return fmt.Errorf("no free name for a proxy after %d draws", nameDraws)
-}
-
-// certain tells an answer of the API server from a call whose end nobody knows.
-func certain(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
 }
 
 // mark notes on pods since when they are withdrawn; nil takes it back.
@@ -213,7 +207,7 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		pod := seen.pod(one.name)
 		r.writes.Deleted(group.UID, pod.UID, seen.now)
 		err := children.Delete(ctx, r.Client, pod, client.GracePeriodSeconds(podspec.ProxyGraceSeconds(group)))
-		if err != nil && certain(err) {
+		if err != nil && refusal.Certain(err) {
 			r.writes.Spared(group.UID, pod.UID)
 		}
 		errs = append(errs, err)

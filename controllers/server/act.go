@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func settingsOf(server *v1alpha1.Server, group *v1alpha1.ServerGroup) *agentv1al
 	settings := &agentv1alpha1.ServerSettings{
 		Server:      server.Name,
 		Group:       group.Name,
-		DisplayName: firstOf(group.Spec.DisplayName, group.Name),
+		DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
 		MaxPlayers:  group.Spec.MaxPlayers,
 	}
 	if group.Spec.PlayableSlots > 0 {

@@ -64,7 +64,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 	if err := r.observePod(ctx, server, &seen); err != nil {
 		return seen, err
 	}
-	proxies, err := r.proxyPods(ctx, server)
+	proxies, err := sighting.ProxyPods(ctx, r.Client, server.Namespace, server.Spec.NetworkRef.Name)
 	if err != nil {
 		return seen, err
 	}
@@ -190,23 +190,6 @@ func nameWasHeld(server *v1alpha1.Server) bool {
 	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
 	return accepted != nil &&
 		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
-}
-
-// proxyPods are the UIDs of every proxy pod of the Server's Network.
-func (r *Reconciler) proxyPods(ctx context.Context, server *v1alpha1.Server) ([]types.UID, error) {
-	var pods corev1.PodList
-	err := r.Client.List(ctx, &pods, client.InNamespace(server.Namespace), client.MatchingLabels{
-		podspec.LabelNetwork: server.Spec.NetworkRef.Name,
-		podspec.LabelRole:    string(podspec.RoleProxy),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list proxy pods: %w", err)
-	}
-	uids := make([]types.UID, 0, len(pods.Items))
-	for i := range pods.Items {
-		uids = append(uids, pods.Items[i].UID)
-	}
-	return uids, nil
 }
 
 // input is the observation in the words of phase.Decide.

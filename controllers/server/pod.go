@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func prepareEnded(pod *corev1.Pod) (phase.Pod, string, bool) {
 	if ended == nil || ended.ExitCode == 0 {
 		return 0, "", false
 	}
-	return phase.PodPrepareFailed, firstOf(strings.TrimSpace(ended.Message), fmt.Sprintf("exit code %d", ended.ExitCode)), true
+	return phase.PodPrepareFailed, cmp.Or(strings.TrimSpace(ended.Message), fmt.Sprintf("exit code %d", ended.ExitCode)), true
 }
 
 // gameEnded tells how a game that will not run again ended.
@@ -137,11 +138,4 @@ func waitingFor(pod *corev1.Pod) string {
 		}
 	}
 	return ""
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,12 +71,12 @@ func statusOf(p *pass) v1alpha1.ServerStatus {
 		Registered:             &registered,
 		WasRegistered:          new(registered || ptr.Deref(was.WasRegistered, false)),
 		ReadinessLosses:        new(int32(d.Losses)),
-		StartedAt:              stamp(d.Clocks.StartedAt),
-		ReadySince:             stamp(d.Clocks.ReadySince),
-		RetiringSince:          stamp(d.Clocks.RetiringSince),
-		DrainStartedAt:         stamp(d.Clocks.DrainStartedAt),
-		FailedAt:               stamp(d.Clocks.FailedAt),
-		EmptySince:             stamp(p.seen.presence.EmptySince(sighting.Instant(was.EmptySince), p.seen.now)),
+		StartedAt:              sighting.Stamp(d.Clocks.StartedAt),
+		ReadySince:             sighting.Stamp(d.Clocks.ReadySince),
+		RetiringSince:          sighting.Stamp(d.Clocks.RetiringSince),
+		DrainStartedAt:         sighting.Stamp(d.Clocks.DrainStartedAt),
+		FailedAt:               sighting.Stamp(d.Clocks.FailedAt),
+		EmptySince:             sighting.Stamp(p.seen.presence.EmptySince(sighting.Instant(was.EmptySince), p.seen.now)),
 		ServedAt:               servedAt(p),
 		StorageResizeError:     p.resizeError,
 		DrainTimeoutSeconds:    was.DrainTimeoutSeconds,
@@ -162,7 +163,7 @@ func servedAt(p *pass) *metav1.Time {
 		return p.server.Status.ServedAt
 	}
 	if p.seen.presence.Counts.Players() > 0 {
-		return stamp(p.seen.now)
+		return sighting.Stamp(p.seen.now)
 	}
 	return nil
 }
@@ -214,7 +215,7 @@ func surplus(p *pass) bool {
 func waitDetail(p *pass) string {
 	switch p.decision.Next {
 	case v1alpha1.ServerPending, v1alpha1.ServerStarting:
-		return firstOf(p.seen.said.Report.GetDetail(), pendingDetail(p.seen))
+		return cmp.Or(p.seen.said.Report.GetDetail(), pendingDetail(p.seen))
 	case v1alpha1.ServerReady, v1alpha1.ServerRetiring, v1alpha1.ServerDraining, v1alpha1.ServerTerminating, v1alpha1.ServerFailed:
 	}
 	return ""
@@ -238,10 +239,10 @@ func (r *Reconciler) reportForwarding(set *conditions.Set, p *pass) {
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE:
 		set.True(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonForwarding, "the game takes players from proxies with the Network's secret only")
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_ACTIVE:
-		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonNotForwarding, firstOf(p.seen.said.Report.GetDetail(),
+		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonNotForwarding, cmp.Or(p.seen.said.Report.GetDetail(),
 			"the game lets players in without asking for forwarding: set proxies.velocity in config/paper-global.yml, or flavor in spec.server"))
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_ONLINE_MODE:
-		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonOnlineModeBackend, firstOf(p.seen.said.Report.GetDetail(),
+		set.False(v1alpha1.ConditionForwardingActive, v1alpha1.ReasonOnlineModeBackend, cmp.Or(p.seen.said.Report.GetDetail(),
 			"the game authenticates players itself: online-mode in server.properties must be false"))
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_UNSPECIFIED:
 		// Nobody has looked yet, or looks just now.
@@ -267,12 +268,4 @@ func (r *Reconciler) reportDrain(set *conditions.Set, p *pass) {
 	default:
 		set.True(v1alpha1.ConditionDrainProgressing, v1alpha1.ReasonPlayersMoving, "the proxies are asked to move its players")
 	}
-}
-
-// stamp writes an instant as the API keeps it, in whole seconds; zero is none.
-func stamp(instant time.Time) *metav1.Time {
-	if instant.IsZero() {
-		return nil
-	}
-	return new(metav1.NewTime(instant).Rfc3339Copy())
 }

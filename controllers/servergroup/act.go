@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -86,7 +85,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 		r.writes.Created(group.UID, name, seen.now)
 		verdict, err := children.Create(ctx, r.Client, r.Live, server)
 		switch {
-		case err != nil && certain(err):
+		case err != nil && refusal.Certain(err):
 			r.writes.Refused(group.UID, name)
 			if wanted.ordinal == nil {
 				err = children.Drawn(err, name, podspec.EphemeralServerPattern(group.Name))
@@ -106,12 +105,6 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 		}
 	}
 	return fmt.Errorf("no free name for a server after %d draws", nameDraws)
-}
-
-// certain tells an answer of the API server from a call whose end nobody knows.
-func certain(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
 }
 
 func buildServer(group *v1alpha1.ServerGroup, seen observation, wanted creation, random podspec.IntN) *v1alpha1.Server {
@@ -151,7 +144,7 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, se
 			ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.name, "why", one.note)
 			r.writes.Deleted(group.UID, server.UID, seen.now)
 			err := children.Delete(ctx, r.Client, server)
-			if err != nil && certain(err) {
+			if err != nil && refusal.Certain(err) {
 				r.writes.Spared(group.UID, server.UID)
 			}
 			errs = append(errs, err)

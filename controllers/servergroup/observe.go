@@ -101,7 +101,11 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		})
 	}
 	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
-	pods, proxies, err := r.podsOf(ctx, group)
+	pods, err := r.podsOf(ctx, group)
+	if err != nil {
+		return err
+	}
+	proxies, err := sighting.ProxyPods(ctx, r.Client, group.Namespace, group.Spec.NetworkRef.Name)
 	if err != nil {
 		return err
 	}
@@ -123,31 +127,19 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 	return nil
 }
 
-// podsOf returns the UIDs of the group's server pods, and those of every proxy
-// pod of its Network.
-func (r *Reconciler) podsOf(ctx context.Context, group *v1alpha1.ServerGroup) (map[types.UID]bool, []types.UID, error) {
-	var servers, proxies corev1.PodList
+// podsOf returns the UIDs of the group's server pods that the cache shows.
+func (r *Reconciler) podsOf(ctx context.Context, group *v1alpha1.ServerGroup) (map[types.UID]bool, error) {
+	var servers corev1.PodList
 	err := r.Client.List(ctx, &servers, client.InNamespace(group.Namespace),
 		client.MatchingLabels(podspec.GroupPods(podspec.RoleServer, group.Name)))
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the servers' pods: %w", err)
-	}
-	err = r.Client.List(ctx, &proxies, client.InNamespace(group.Namespace), client.MatchingLabels{
-		podspec.LabelNetwork: group.Spec.NetworkRef.Name,
-		podspec.LabelRole:    string(podspec.RoleProxy),
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("list proxy pods: %w", err)
+		return nil, fmt.Errorf("list the servers' pods: %w", err)
 	}
 	ours := map[types.UID]bool{}
 	for i := range servers.Items {
 		ours[servers.Items[i].UID] = true
 	}
-	uids := make([]types.UID, 0, len(proxies.Items))
-	for i := range proxies.Items {
-		uids = append(uids, proxies.Items[i].UID)
-	}
-	return ours, uids, nil
+	return ours, nil
 }
 
 // podView says whether the cache shows the pod that a Server's status names.

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -18,6 +17,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
@@ -69,12 +69,12 @@ func statusOf(group *v1alpha1.ServerGroup, seen observation, decided plan) v1alp
 		FreeSlots:           new(int32(count.free)),
 		BoostedReplicas:     new(int32(seen.boosts.Added)),
 		ConsecutiveFailures: new(int32(decided.failures.Streak.Failures)),
-		LastFailureAt:       stamp(decided.failures.Streak.LastFailureAt),
+		LastFailureAt:       sighting.Stamp(decided.failures.Streak.LastFailureAt),
 		FirstRegisteredAt:   was.FirstRegisteredAt,
 		LastDecision:        decided.note,
 	}
 	if status.FirstRegisteredAt == nil && count.everRegistered {
-		status.FirstRegisteredAt = stamp(seen.now)
+		status.FirstRegisteredAt = sighting.Stamp(seen.now)
 	}
 	return status
 }
@@ -203,12 +203,4 @@ func reportResize(set *conditions.Set, seen observation) {
 		}
 	}
 	set.True(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResized, "every claim asks for spec.storage.size, or more")
-}
-
-// stamp writes an instant as the API keeps it, in whole seconds; zero is none.
-func stamp(instant time.Time) *metav1.Time {
-	if instant.IsZero() {
-		return nil
-	}
-	return new(metav1.NewTime(instant).Rfc3339Copy())
 }

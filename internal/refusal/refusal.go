@@ -5,6 +5,7 @@
 package refusal
 
 import (
+	"errors"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,4 +40,12 @@ func Of(err error) string {
 // from admission.
 func isPermission(words string) bool {
 	return strings.Contains(words, " cannot ") && strings.Contains(words, " resource ")
+}
+
+// Certain tells an answer of the API server from a call whose end nobody knows:
+// what such a call asked for may have been done.
+func Certain(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) &&
+		!apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
 }

@@ -47,3 +47,24 @@ func TestForbiddenWritesAreToldApart(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyAnAnswerOfTheAPIServerIsCertain(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want bool
+	}{
+		"refused":            {fmt.Errorf("create pod: %w", forbidden("exceeded quota: small")), true},
+		"the name is taken":  {apierrors.NewAlreadyExists(schema.GroupResource{Resource: "pods"}, "lobby-abcd"), true},
+		"an internal error":  {apierrors.NewInternalError(errors.New("etcd is slow")), false},
+		"it took too long":   {apierrors.NewTimeoutError("no answer", 1), false},
+		"the server is busy": {apierrors.NewServerTimeout(schema.GroupResource{Resource: "pods"}, "create", 1), false},
+		"no answer at all":   {errors.New("connection reset by peer"), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Certain(test.err); got != test.want {
+				t.Errorf("certain = %t, want %t", got, test.want)
+			}
+		})
+	}
+}

@@ -5,8 +5,11 @@
 package sighting
 
 import (
+	"context"
+	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
 
@@ -25,6 +29,23 @@ type Channel interface {
 	Presence(server types.NamespacedName) sessions.Presence
 	// NobodySince says since when all these proxies agree that nobody is there.
 	NobodySince(server types.NamespacedName, proxies []types.UID) (time.Time, bool)
+}
+
+// ProxyPods returns the UIDs of every proxy pod of a Network that exists.
+func ProxyPods(ctx context.Context, reader client.Reader, namespace, network string) ([]types.UID, error) {
+	var pods corev1.PodList
+	err := reader.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{
+		podspec.LabelNetwork: network,
+		podspec.LabelRole:    string(podspec.RoleProxy),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list proxy pods: %w", err)
+	}
+	uids := make([]types.UID, 0, len(pods.Items))
+	for i := range pods.Items {
+		uids = append(uids, pods.Items[i].UID)
+	}
+	return uids, nil
 }
 
 // PresenceOf says who is on a server. The proxies given are all proxy pods of
@@ -88,6 +109,14 @@ func Instant(t *metav1.Time) time.Time {
 		return time.Time{}
 	}
 	return t.Time
+}
+
+// Stamp writes an instant as the API keeps it, in whole seconds; zero is none.
+func Stamp(instant time.Time) *metav1.Time {
+	if instant.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(instant).Rfc3339Copy())
 }
 
 // Group is what a server's group says about it.
