@@ -12,4 +12,4 @@ tools: ## Build the pinned tools; about three CPU minutes at first, then cached.
 
 .PHONY: protoc
 protoc: ## Install Debian's protobuf compiler when it is missing.
-	@hack/debian-packages.sh protobuf-compiler
+	@hack/debian-packages.sh protobuf-compiler libprotobuf-dev
