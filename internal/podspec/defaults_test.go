@@ -55,6 +55,12 @@ func TestAFieldWrittenAtItsDefaultContributesNothing(t *testing.T) {
 			g.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{}}
 			g.Spec.Scheduling = &v1alpha1.Scheduling{}
 		},
+		"no choices of where to run": func(_ *v1alpha1.Network, g *v1alpha1.ServerGroup) {
+			g.Spec.Scheduling = &v1alpha1.Scheduling{
+				NodeSelector: map[string]string{}, Tolerations: []corev1.Toleration{}, Affinity: &corev1.Affinity{},
+				TopologySpreadConstraints: []corev1.TopologySpreadConstraint{},
+			}
+		},
 		"the usual user": func(_ *v1alpha1.Network, g *v1alpha1.ServerGroup) {
 			g.Spec.Server.User = &v1alpha1.ServerUser{Policy: v1alpha1.UserFixed, UID: 1000, GID: 1000, FSGroup: 1000}
 		},
@@ -91,6 +97,14 @@ func TestTheSameChoiceInOtherWordsIsTheSame(t *testing.T) {
 			compare(t, want, podspec.Digest(podspec.ResolveServer(network, group)))
 		})
 	}
+}
+
+func TestPullSecretsInAnotherOrderAreTheSame(t *testing.T) {
+	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ServerGroup](t, "lobby")
+	defaults(network).ImagePullSecrets = []v1alpha1.LocalReference{{Name: "a"}, {Name: "b"}}
+	want := podspec.Digest(podspec.ResolveServer(network, group))
+	defaults(network).ImagePullSecrets = []v1alpha1.LocalReference{{Name: "b"}, {Name: "a"}}
+	compare(t, want, podspec.Digest(podspec.ResolveServer(network, group)))
 }
 
 func TestAGroupsOwnValueReplacesANetworksDefaultAsAWhole(t *testing.T) {

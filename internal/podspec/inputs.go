@@ -118,10 +118,29 @@ func resolveShared(
 	if chosen := firstSet(resources, defaults.Resources); chosen != nil {
 		result.resources = *chosen.DeepCopy()
 	}
+	slices.SortFunc(result.imagePullSecrets, func(a, b corev1.LocalObjectReference) int { return strings.Compare(a.Name, b.Name) })
 	if chosen := firstSet(scheduling, defaults.Scheduling); chosen != nil {
-		result.scheduling = *chosen.DeepCopy()
+		result.scheduling = chosenOf(*chosen.DeepCopy())
 	}
 	return result
+}
+
+// chosenOf drops what is written and empty: it says the same as what is not
+// written, and must not replace a pod. Inside of an affinity it may not.
+func chosenOf(scheduling v1alpha1.Scheduling) v1alpha1.Scheduling {
+	if len(scheduling.NodeSelector) == 0 {
+		scheduling.NodeSelector = nil
+	}
+	if len(scheduling.Tolerations) == 0 {
+		scheduling.Tolerations = nil
+	}
+	if scheduling.Affinity != nil && *scheduling.Affinity == (corev1.Affinity{}) {
+		scheduling.Affinity = nil
+	}
+	if len(scheduling.TopologySpreadConstraints) == 0 {
+		scheduling.TopologySpreadConstraints = nil
+	}
+	return scheduling
 }
 
 func defaultsOf(network *v1alpha1.Network) v1alpha1.NetworkDefaults {
