@@ -16,6 +16,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/refusal"
+	"github.com/spawnery/spawnery-operator/internal/sizing"
 )
 
 const (
@@ -30,11 +31,11 @@ var errTaken = errors.New("the name is taken")
 
 // act carries the plan out: what goes first, then what is made. A refused
 // create never holds up a removal, nor one ordinal another.
-func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided plan) outcome.Outcome {
+func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) outcome.Outcome {
 	if seen.network == nil {
 		return outcome.Block("", "")
 	}
-	ended := outcome.Join(outcome.Of(r.remove(ctx, group, seen, decided.remove)), refused(r.createAll(ctx, group, seen, decided.create)))
+	ended := outcome.Join(outcome.Of(r.remove(ctx, group, seen, decided.Remove)), refused(r.createAll(ctx, group, seen, decided.Create)))
 	if seen.mounts != nil {
 		ended = outcome.Join(outcome.Block(v1alpha1.ReasonInvalidMount, seen.mounts.Error()), ended)
 	}
@@ -64,7 +65,7 @@ func refusedFor(err error) string {
 
 // createAll makes Servers until the API server fails one. An ordinal whose name
 // is taken says nothing about the others.
-func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, all []creation) error {
+func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, all []sizing.Creation) error {
 	var errs []error
 	for _, wanted := range all {
 		err := r.create(ctx, group, seen, wanted)
@@ -78,7 +79,7 @@ func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup,
 
 // create makes one Server. An ephemeral one draws its name; a persistent one
 // has the one name of its ordinal.
-func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, wanted creation) error {
+func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, wanted sizing.Creation) error {
 	for range nameDraws {
 		server := buildServer(group, seen, wanted, r.Random)
 		name := server.Name
@@ -87,7 +88,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 		switch {
 		case err != nil && refusal.Certain(err):
 			r.writes.Refused(group.UID, name)
-			if wanted.ordinal == nil {
+			if wanted.Ordinal == nil {
 				err = children.Drawn(err, name, podspec.EphemeralServerPattern(group.Name))
 			}
 			return err
@@ -95,22 +96,22 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 			return err
 		case verdict == children.Created:
 			return nil
-		case verdict == children.Ours && wanted.ordinal != nil:
+		case verdict == children.Ours && wanted.Ordinal != nil:
 			// It is the group's own, and the cache will show it.
 			return nil
 		}
 		r.writes.Refused(group.UID, name)
-		if wanted.ordinal != nil {
+		if wanted.Ordinal != nil {
 			return fmt.Errorf("server %s exists and does not belong to this group; delete it: %w", name, errTaken)
 		}
 	}
 	return fmt.Errorf("no free name for a server after %d draws", nameDraws)
 }
 
-func buildServer(group *v1alpha1.ServerGroup, seen observation, wanted creation, random podspec.IntN) *v1alpha1.Server {
+func buildServer(group *v1alpha1.ServerGroup, seen observation, wanted sizing.Creation, random podspec.IntN) *v1alpha1.Server {
 	name := podspec.EphemeralServerName(group.Name, random)
-	if wanted.ordinal != nil {
-		name = podspec.PersistentServerName(group.Name, *wanted.ordinal)
+	if wanted.Ordinal != nil {
+		name = podspec.PersistentServerName(group.Name, *wanted.Ordinal)
 	}
 	labels := podspec.ManagedLabels()
 	labels[podspec.LabelNetwork] = group.Spec.NetworkRef.Name
@@ -126,22 +127,22 @@ func buildServer(group *v1alpha1.ServerGroup, seen observation, wanted creation,
 		Spec: v1alpha1.ServerSpec{
 			GroupRef:        v1alpha1.GroupReference{Name: group.Name},
 			NetworkRef:      group.Spec.NetworkRef,
-			Ordinal:         wanted.ordinal,
+			Ordinal:         wanted.Ordinal,
 			GroupGeneration: &group.Generation,
 			PodHash:         seen.podHash,
 		},
 	}
 }
 
-func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, removals []removal) error {
+func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, removals []sizing.Removal) error {
 	var errs []error
 	for _, one := range removals {
 		for i := range seen.objects {
 			server := &seen.objects[i]
-			if server.Name != one.name {
+			if server.Name != one.Name {
 				continue
 			}
-			ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.name, "why", one.note)
+			ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.Name, "why", one.Note)
 			r.writes.Deleted(group.UID, server.UID, seen.now)
 			err := children.Delete(ctx, r.Client, server)
 			if err != nil && refusal.Certain(err) {

@@ -22,6 +22,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sighting"
+	"github.com/spawnery/spawnery-operator/internal/sizing"
 )
 
 const (
@@ -92,8 +93,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 
 // recheck is when the group is looked at again without news: at the plan's own
 // instant, and an ephemeral group at its tick.
-func (r *Reconciler) recheck(group *v1alpha1.ServerGroup, seen observation, decided plan) time.Duration {
-	wait := outcome.Until(fleet.Earliest(decided.recheck, seen.pending.Until), seen.now)
+func (r *Reconciler) recheck(group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) time.Duration {
+	wait := outcome.Until(fleet.Earliest(decided.Recheck, seen.pending.Until), seen.now)
 	if !group.IsEphemeral() {
 		return wait
 	}

@@ -17,20 +17,22 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/scaling"
 	"github.com/spawnery/spawnery-operator/internal/sighting"
+	"github.com/spawnery/spawnery-operator/internal/sizing"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
 // report writes the group's status whole, and returns when a count that was
 // held back is due.
 func (r *Reconciler) report(
-	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided plan, ended outcome.Outcome,
+	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan, ended outcome.Outcome,
 ) (time.Duration, error) {
 	was := group.Status
 	set := conditions.From(was.Conditions, group.Generation, seen.now)
 	reportAccepted(set, group, seen, ended)
 	reportSize(set, seen, decided)
-	reportFailures(set, decided.failures)
+	reportFailures(set, decided.Failures)
 	if group.IsEphemeral() {
 		reportLimit(set, decided)
 	} else {
@@ -56,7 +58,7 @@ func (r *Reconciler) report(
 	return 0, ended.Err
 }
 
-func statusOf(group *v1alpha1.ServerGroup, seen observation, decided plan) v1alpha1.ServerGroupStatus {
+func statusOf(group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) v1alpha1.ServerGroupStatus {
 	was := group.Status
 	count := countServers(seen)
 	status := v1alpha1.ServerGroupStatus{
@@ -68,10 +70,10 @@ func statusOf(group *v1alpha1.ServerGroup, seen observation, decided plan) v1alp
 		OnlinePlayers:       new(int32(count.players)),
 		FreeSlots:           new(int32(count.free)),
 		BoostedReplicas:     new(int32(seen.boosts.Added)),
-		ConsecutiveFailures: new(int32(decided.failures.Streak.Failures)),
-		LastFailureAt:       sighting.Stamp(decided.failures.Streak.LastFailureAt),
+		ConsecutiveFailures: new(int32(decided.Failures.Streak.Failures)),
+		LastFailureAt:       sighting.Stamp(decided.Failures.Streak.LastFailureAt),
 		FirstRegisteredAt:   was.FirstRegisteredAt,
-		LastDecision:        decided.note,
+		LastDecision:        decided.Note,
 	}
 	if status.FirstRegisteredAt == nil && count.everRegistered {
 		status.FirstRegisteredAt = sighting.Stamp(seen.now)
@@ -112,11 +114,11 @@ func playersOn(counts fleet.Counts, object *v1alpha1.Server) int {
 
 // phaseOf sums up: the floor a group cannot reach because of its ceiling does
 // not keep it Pending.
-func phaseOf(ready int, decided plan) v1alpha1.GroupPhase {
+func phaseOf(ready int, decided sizing.Plan) v1alpha1.GroupPhase {
 	switch {
-	case decided.failures.State == backoff.GaveUp:
+	case decided.Failures.State == backoff.GaveUp:
 		return v1alpha1.GroupDegraded
-	case ready >= decided.floor:
+	case ready >= decided.Floor:
 		return v1alpha1.GroupReady
 	}
 	return v1alpha1.GroupPending
@@ -152,15 +154,15 @@ func reportAccepted(set *conditions.Set, group *v1alpha1.ServerGroup, seen obser
 	}
 }
 
-func reportSize(set *conditions.Set, seen observation, decided plan) {
+func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 	count := countServers(seen)
-	message := fmt.Sprintf("%d servers are ready, the floor is %d", count.ready, decided.floor)
-	if count.ready >= decided.floor {
+	message := fmt.Sprintf("%d servers are ready, the floor is %d", count.ready, decided.Floor)
+	if count.ready >= decided.Floor {
 		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
 	} else {
 		set.False(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasUnready, message)
 	}
-	starting := len(decided.create) + len(seen.pending.Creates)
+	starting := len(decided.Create) + len(seen.pending.Creates)
 	for i := range seen.servers {
 		if seen.servers[i].FirstStart() {
 			starting++
@@ -203,4 +205,13 @@ func reportResize(set *conditions.Set, seen observation) {
 		}
 	}
 	set.True(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResized, "every claim asks for spec.storage.size, or more")
+}
+
+// reportLimit says what the ceiling holds back, and why.
+func reportLimit(set *conditions.Set, decided sizing.Plan) {
+	if decided.Limit.Cause == scaling.NotLimited {
+		set.False(v1alpha1.ConditionScalingLimited, v1alpha1.ReasonWithinLimits, "the group has what it wants")
+		return
+	}
+	set.True(v1alpha1.ConditionScalingLimited, v1alpha1.ReasonMaxReplicasReached, decided.Limit.Note)
 }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sizing decides one pass over a ServerGroup of either type: it asks
+// the decision packages in the order in which they depend on one another, and
+// makes one plan of their answers.
+package sizing
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/backoff"
+	"github.com/spawnery/spawnery-operator/internal/boosts"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/ordinals"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/scaling"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
+)
+
+// Input is everything a decision about a group may rest on.
+type Input struct {
+	Now time.Time
+	// Trigger says what woke the group; it matters to ephemeral ones.
+	Trigger scaling.Trigger
+	Group   *v1alpha1.ServerGroup
+	Servers []fleet.Server
+	// Pending are the names of Servers that were ordered and are not seen yet.
+	Pending []string
+	Boosts  boosts.Effect
+	// Waiting is how many players the proxies hold for this group.
+	Waiting int
+	Channel fleet.Channel
+	// LeaderSince is when this manager began to lead.
+	LeaderSince time.Time
+}
+
+// Creation is one Server to make.
+type Creation struct {
+	// Ordinal is nil in an ephemeral group.
+	Ordinal *int32
+}
+
+// Removal is one Server to delete, and why.
+type Removal struct {
+	Name string
+	Note string
+}
+
+// Plan is what the decisions came to.
+type Plan struct {
+	Create   []Creation
+	Remove   []Removal
+	Failures backoff.Decision
+	// Limit is what the ceiling of an ephemeral group refuses.
+	Limit scaling.Limit
+	// Floor is how many ready servers make the group available.
+	Floor int
+	// Note is the whole decision as one line.
+	Note string
+	// Recheck is when time alone changes the plan, zero if it does not.
+	Recheck time.Time
+}
+
+// Decide asks the decision packages: failures first, since they gate what the
+// size wants to create.
+func Decide(in Input) Plan {
+	failures := backoff.DecideBackoff(countFailures(in), in.Now)
+	decided := Plan{Failures: failures}
+	if in.Group.IsEphemeral() {
+		decided.ephemeral(in)
+	} else {
+		decided.persistent(in)
+	}
+	decided.Recheck = fleet.Earliest(decided.Recheck, failures.Recheck)
+	return decided
+}
+
+func (p *Plan) ephemeral(in Input) {
+	spec := &in.Group.Spec
+	sized := scaling.Decide(scaling.Input{
+		Now:     in.Now,
+		Trigger: in.Trigger,
+		Sizes: scaling.Sizes{
+			MinReplicas:   int(ptr.Deref(spec.Scaling.MinReplicas, 0)),
+			MaxReplicas:   int(spec.Scaling.MaxReplicas),
+			SpareSlots:    int(ptr.Deref(spec.Scaling.SpareSlots, 0)),
+			Capacity:      fleet.Capacity(int(spec.PlayableSlots), int(spec.MaxPlayers)),
+			Stabilization: time.Duration(ptr.Deref(spec.Scaling.ScaleDownStabilizationSeconds, 0)) * time.Second,
+		},
+		Boosts:            scaling.Boosts{Added: in.Boosts.Added, NextExpiry: in.Boosts.NextExpiry},
+		Servers:           in.Servers,
+		Expected:          scaling.Expected{Creates: len(in.Pending)},
+		Waiting:           in.Waiting,
+		Gate:              backoff.MayCreate(p.Failures),
+		Channel:           in.Channel,
+		LeaderSince:       in.LeaderSince,
+		FirstRegisteredAt: sighting.Instant(in.Group.Status.FirstRegisteredAt),
+	})
+	p.Create = make([]Creation, sized.Creates)
+	for _, one := range sized.Removals {
+		p.Remove = append(p.Remove, Removal{one.Name, one.Note})
+	}
+	if in.Channel == fleet.ChannelHealthy {
+		p.Remove = append(p.Remove, pruneFailed(in.Servers)...)
+	}
+	p.Limit, p.Note, p.Recheck = sized.Limit, sized.LastDecision, sized.Recheck
+	p.Floor = min(sized.Floor, sized.Ceiling)
+}
+
+func (p *Plan) persistent(in Input) {
+	replicas := int(ptr.Deref(in.Group.Spec.Replicas, 0))
+	sized := ordinals.DecidePersistentSize(ordinals.Input{
+		Now:         in.Now,
+		Replicas:    replicas,
+		Servers:     in.Servers,
+		Expected:    ordinals.Expected{Creates: pendingOrdinals(in, replicas)},
+		Gate:        backoff.MayCreate(p.Failures),
+		Channel:     in.Channel,
+		LeaderSince: in.LeaderSince,
+	})
+	for _, ordinal := range sized.CreateOrdinals {
+		p.Create = append(p.Create, Creation{Ordinal: new(int32(ordinal))})
+	}
+	if down := sized.TakeDown; down != nil {
+		p.Remove = append(p.Remove, Removal{down.Name, down.Note})
+	}
+	p.Note, p.Recheck = sized.Note, sized.Recheck
+	p.Floor = replicas
+}
+
+// pendingOrdinals are the ordinals whose Servers were ordered and are not
+// shown by the cache yet.
+func pendingOrdinals(in Input, replicas int) []int {
+	var pending []int
+	for ordinal := range replicas {
+		if slices.Contains(in.Pending, podspec.PersistentServerName(in.Group.Name, int32(ordinal))) {
+			pending = append(pending, ordinal)
+		}
+	}
+	return pending
+}
+
+// pruneFailed keeps the newest failed server for diagnosis and gives up the
+// others. It is for ephemeral groups only: a failed ordinal holds its place.
+func pruneFailed(servers []fleet.Server) []Removal {
+	var failed []fleet.Server
+	for i := range servers {
+		if servers[i].Phase == v1alpha1.ServerFailed && servers[i].Deletion == fleet.DeletionNone {
+			failed = append(failed, servers[i])
+		}
+	}
+	slices.SortFunc(failed, func(a, b fleet.Server) int { return b.FailedAt.Compare(a.FailedAt) })
+	var pruned []Removal
+	for i := 1; i < len(failed); i++ {
+		pruned = append(pruned, Removal{failed[i].Name, "a newer failed server is kept for diagnosis"})
+	}
+	return pruned
+}
+
+func countFailures(in Input) backoff.Streak {
+	status := &in.Group.Status
+	history := backoff.History{
+		Streak: backoff.Streak{
+			Failures:      int(ptr.Deref(status.ConsecutiveFailures, 0)),
+			LastFailureAt: sighting.Instant(status.LastFailureAt),
+		},
+		Seen:       ptr.Deref(status.ObservedGeneration, in.Group.Generation),
+		Generation: in.Group.Generation,
+		Success:    backoff.AnyCurrentReady,
+		Servers:    in.Servers,
+	}
+	var required []int
+	if !in.Group.IsEphemeral() {
+		history.Success = backoff.AllRequiredReady
+		for ordinal := range int(ptr.Deref(in.Group.Spec.Replicas, 0)) {
+			required = append(required, ordinal)
+		}
+	}
+	return backoff.CountFailures(history, required)
+}
