@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the operator's image without Docker: one image for manager, agent and
-# proxy, static and not root, the same as the Dockerfile makes.
+# proxy, static and not root, with the programs that the Dockerfile makes.
 #
 #   hack/image.sh OUT.tar NAME:TAG
 #
@@ -14,7 +14,9 @@ out=$1 tag=$2
 [[ $out = /* ]] || out=$PWD/$out
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=${BIN:-bin}
-export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
+export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false' GOWORK=off
+# What else of an environment shows in a program.
+export GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT='' GOFIPS140=off
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
@@ -33,8 +35,6 @@ program agent ./cmd/agent
 program proxy ./cmd/proxy
 
 # The proxy asks Mojang's session server, whose certificate has to be checked.
-certificates=/etc/ssl/certs/ca-certificates.crt
-if [[ -f $certificates ]]; then files+=("$certificates=$certificates"); fi
-
 mkdir -p "$(dirname "$out")"
-"$bin/mkimage" -o "$out" -t "$tag" -entrypoint /manager -user 65532:65532 "${files[@]}"
+"$bin/mkimage" -o "$out" -t "$tag" -entrypoint /manager -user 65532:65532 \
+	-authorities /etc/ssl/certs/ca-certificates.crt "${files[@]}"

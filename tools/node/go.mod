@@ -11,7 +11,10 @@ tool (
 	github.com/containernetworking/plugins/plugins/meta/portmap
 )
 
-require github.com/google/go-containerregistry v0.22.1
+require (
+	github.com/google/go-containerregistry v0.22.1
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+)
 
 require (
 	cyphar.com/go-pathrs v0.2.5 // indirect

@@ -27,9 +27,11 @@ type options struct {
 	entrypoint string
 	user       string
 	workdir    string
-	env        list
-	links      list
-	files      []string
+	// authorities is where the certificate authorities go.
+	authorities string
+	env         list
+	links       list
+	files       []string
 }
 
 // list is a flag that may be given more than once.
@@ -49,6 +51,7 @@ func main() {
 	flag.StringVar(&o.entrypoint, "entrypoint", "", "the entrypoint, separated by spaces")
 	flag.StringVar(&o.user, "user", "", "the numeric user, UID or UID:GID (default root)")
 	flag.StringVar(&o.workdir, "workdir", "/", "the working directory")
+	flag.StringVar(&o.authorities, "authorities", "", "where to put Mozilla's certificate authorities (default nowhere)")
 	flag.Var(&o.env, "env", "a variable NAME=VALUE; may be repeated")
 	flag.Var(&o.links, "link", "a symbolic link PATH=TARGET; may be repeated")
 	flag.Parse()
@@ -66,6 +69,9 @@ func run(o options) (v1.Hash, error) {
 	tree, err := newTree(o.files, o.links)
 	if err != nil {
 		return v1.Hash{}, err
+	}
+	if o.authorities != "" {
+		tree.add(inside(o.authorities), entry{mode: 0o644, content: authorities()})
 	}
 	image, err := newImage(tree, v1.Config{
 		Entrypoint: strings.Fields(o.entrypoint),

@@ -5,6 +5,8 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"os"
@@ -66,6 +68,30 @@ func TestTheLayerHoldsFilesFoldersAndLinks(t *testing.T) {
 	}
 	if i, j := slices.Index(got, "app/"), slices.Index(got, "app/a.txt"); i > j {
 		t.Error("a file comes before its folder")
+	}
+}
+
+func TestAuthoritiesCanBeParsedAndAreNotThoseOfThisMachine(t *testing.T) {
+	rest, found := []byte(authorities()), 0
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !certificate.IsCA {
+			t.Errorf("%s is no authority", certificate.Subject)
+		}
+		found++
+	}
+	if found < 100 || len(rest) > 0 {
+		t.Errorf("%d authorities, and %d bytes that are none", found, len(rest))
+	}
+	if machine, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt"); err == nil && string(machine) == authorities() {
+		t.Error("the file of this machine was taken")
 	}
 }
 
