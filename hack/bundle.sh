@@ -21,6 +21,15 @@ quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; return 1; }; }
 base=config/manifests/bases/spawnery-operator.clusterserviceversion.yaml
 sed -i "s|base64data: .*|base64data: $(base64 -w0 config/manifests/icon.svg)|" $base
 
+# A version replaces the last stored one below it, and may be come to from any.
+stored=$(find bundles -mindepth 1 -maxdepth 1 -type d -printf '%f\n' 2>/dev/null || true)
+older=$(printf '%s\n' "$stored" "$VERSION" | sed '/^$/d' | sort -Vu | sed "/^${VERSION//./\\.}$/,\$d")
+sed -i '/^    olm\.skipRange:/d; /^  replaces:/d' $base
+if [[ $older ]]; then
+	sed -i "s|^  annotations:$|&\n    olm.skipRange: '>=$(head -1 <<<"$older") <$VERSION'|" $base
+	sed -i "s|^  version: 0\.0\.0$|  replaces: spawnery-operator.v$(tail -1 <<<"$older")\n&|" $base
+fi
+
 # operator-sdk gives up on a kind without a status, and a ScaleBoost has none:
 # it reads a copy in which there is an empty one.
 cp api/v1alpha1/*.go "$api/"

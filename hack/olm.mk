@@ -45,6 +45,11 @@ operatorhub: tools mkimage ## Stage the tree of a pull request to OperatorHub, a
 	@env $(BUNDLE_SETTINGS) hack/operatorhub.sh
 	@hack/run-tests.sh operatorhub
 
+.PHONY: release
+release: tools protoc olm-tools ## Change the tree to that of the release VERSION=x.y.z; commits nothing.
+	@[[ '$(origin VERSION)' = 'command line' ]] || { echo 'make release VERSION=x.y.z: say which version' >&2; exit 1; }
+	@env $(BUNDLE_SETTINGS) hack/release.sh $(VERSION)
+
 .PHONY: bundle-build
 bundle-build: ## Build the bundle's image with Docker, as BUNDLE_IMG.
 	@$(CONTAINER_TOOL) build -f bundle.Dockerfile -t $(BUNDLE_IMG) .
