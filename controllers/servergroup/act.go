@@ -29,13 +29,18 @@ const (
 // errTaken means that the name of an ordinal's Server is another group's.
 var errTaken = errors.New("the name is taken")
 
-// act carries the plan out: what goes first, then what is made. A refused
-// create never holds up a removal, nor one ordinal another.
+// act carries the plan out: what stays and what goes first, then what is made.
+// A refused create never holds up a removal, nor one ordinal another.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) outcome.Outcome {
 	if seen.network == nil {
 		return outcome.Block("", "")
 	}
-	ended := outcome.Join(outcome.Of(r.remove(ctx, group, seen, decided.Remove)), refused(r.createAll(ctx, group, seen, decided.Create)))
+	ended := outcome.Join(
+		r.withdraw(ctx, group, seen, decided.Withdraw),
+		r.retire(ctx, group, seen, decided.Retire),
+		outcome.Of(r.remove(ctx, group, seen, decided.Remove)),
+		refused(r.createAll(ctx, group, seen, decided.Create)),
+	)
 	if seen.mounts != nil {
 		ended = outcome.Join(outcome.Block(v1alpha1.ReasonInvalidMount, seen.mounts.Error()), ended)
 	}
@@ -137,19 +142,17 @@ func buildServer(group *v1alpha1.ServerGroup, seen observation, wanted sizing.Cr
 func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, removals []sizing.Removal) error {
 	var errs []error
 	for _, one := range removals {
-		for i := range seen.objects {
-			server := &seen.objects[i]
-			if server.Name != one.Name {
-				continue
-			}
-			ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.Name, "why", one.Note)
-			r.writes.Deleted(group.UID, server.UID, seen.now)
-			err := children.Delete(ctx, r.Client, server)
-			if err != nil && refusal.Certain(err) {
-				r.writes.Spared(group.UID, server.UID)
-			}
-			errs = append(errs, err)
+		server := seen.object(one.Name)
+		if server == nil {
+			continue
 		}
+		ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.Name, "why", one.Note)
+		r.writes.Deleted(group.UID, server.UID, seen.now)
+		err := children.Delete(ctx, r.Client, server)
+		if err != nil && refusal.Certain(err) {
+			r.writes.Spared(group.UID, server.UID)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

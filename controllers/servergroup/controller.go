@@ -65,7 +65,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups/status,verbs=get;patch
-// +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=networks;scaleboosts,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 

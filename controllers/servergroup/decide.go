@@ -28,7 +28,7 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) sizin
 	decided := sizing.Decide(in)
 	switch {
 	case seen.network == nil:
-		decided.Create, decided.Remove = nil, nil
+		decided.Create, decided.Remove, decided.Retire, decided.Withdraw = nil, nil, nil, nil
 		decided.Note = "nothing is created or removed without Network " + group.Spec.NetworkRef.Name
 	case seen.mounts != nil && len(decided.Create) > 0:
 		decided.Create = nil

@@ -98,6 +98,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		seen.objects = append(seen.objects, servers[i])
 		shown = append(shown, expect.Seen{
 			Name: servers[i].Name, UID: servers[i].UID, Deleting: servers[i].DeletionTimestamp != nil,
+			Retire: servers[i].Spec.RetireReason,
 		})
 	}
 	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
@@ -121,6 +122,9 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		}
 		if _, sent := seen.pending.Deletes[object.UID]; sent {
 			one.Deletion = fleet.DeletionAsked
+		}
+		if reason, sent := seen.pending.Retires[object.UID]; sent {
+			one.Retire = reason
 		}
 		seen.servers = append(seen.servers, one)
 	}

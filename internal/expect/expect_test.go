@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 )
 
 var (
@@ -62,6 +65,57 @@ func TestADeleteIsPendingWhileTheCacheShowsItAlive(t *testing.T) {
 				t.Errorf("%d deletes pending, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+func TestARetirementIsPendingUntilTheCacheShowsItsReason(t *testing.T) {
+	shown := func(reason v1alpha1.RetireReason) []Seen {
+		return []Seen{{Name: "hub-abcd", UID: "1", Retire: reason}}
+	}
+	tests := map[string]struct {
+		written v1alpha1.RetireReason
+		shown   []Seen
+		want    map[types.UID]v1alpha1.RetireReason
+	}{
+		"not shown yet":               {v1alpha1.RetirePin, shown(""), map[types.UID]v1alpha1.RetireReason{"1": v1alpha1.RetirePin}},
+		"shown":                       {v1alpha1.RetirePin, shown(v1alpha1.RetirePin), nil},
+		"another reason shown":        {v1alpha1.RetirePin, shown(v1alpha1.RetireChangeover), map[types.UID]v1alpha1.RetireReason{"1": v1alpha1.RetirePin}},
+		"taken back, not shown yet":   {v1alpha1.RetireNone, shown(v1alpha1.RetirePin), map[types.UID]v1alpha1.RetireReason{"1": v1alpha1.RetireNone}},
+		"taken back, and shown to be": {v1alpha1.RetireNone, shown(""), nil},
+		"gone meanwhile":              {v1alpha1.RetirePin, nil, nil},
+		"deleted meanwhile":           {v1alpha1.RetirePin, []Seen{{Name: "hub-abcd", UID: "1", Deleting: true}}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var writes Writes
+			writes.Retired(hub, "1", test.written, now)
+			got := writes.Settle(hub, test.shown, now.Add(time.Second))
+			if diff := cmp.Diff(test.want, got.Retires, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("pending (-want +got):\n%s", diff)
+			}
+			if (len(test.want) > 0) != got.Until.Equal(now.Add(Lifetime)) {
+				t.Errorf("believed until %v", got.Until)
+			}
+		})
+	}
+}
+
+func TestTheLastWordOnARetirementIsBelieved(t *testing.T) {
+	var writes Writes
+	shown := []Seen{{Name: "hub-abcd", UID: "1"}}
+	writes.Retired(hub, "1", v1alpha1.RetirePin, now)
+	writes.Retired(hub, "1", v1alpha1.RetireNone, now)
+	if got := writes.Settle(hub, shown, now).Retires; len(got) != 0 {
+		t.Errorf("pending = %v after it was taken back", got)
+	}
+	writes.Retired(hub, "1", v1alpha1.RetirePin, now)
+	writes.Unretired(hub, "1")
+	if got := writes.Settle(hub, shown, now).Retires; len(got) != 0 {
+		t.Errorf("pending = %v after it was refused", got)
+	}
+	writes.Retired(hub, "1", v1alpha1.RetirePin, now)
+	if got := writes.Settle(hub, shown, now.Add(Lifetime)).Retires; len(got) != 0 {
+		t.Errorf("pending = %v after its lifetime", got)
 	}
 }
 

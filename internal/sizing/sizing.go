@@ -50,10 +50,25 @@ type Removal struct {
 	Note string
 }
 
-// Plan is what the decisions came to.
+// Retirement is one Server to tell that it takes nobody new, and why.
+type Retirement struct {
+	Name   string
+	Reason v1alpha1.RetireReason
+	Note   string
+}
+
+// Withdrawal is one Server whose reason to retire is to be taken back, and why.
+type Withdrawal struct {
+	Name string
+	Note string
+}
+
+// Plan is what the decisions came to. No Server is in it twice.
 type Plan struct {
 	Create   []Creation
 	Remove   []Removal
+	Retire   []Retirement
+	Withdraw []Withdrawal
 	Failures backoff.Decision
 	// Limit is what the ceiling of an ephemeral group refuses.
 	Limit scaling.Limit
