@@ -86,8 +86,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.Server) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	decision := phase.Decide(r.input(server, seen))
-	pass := &pass{server: server, seen: seen, decision: decision}
+	life := r.life(seen)
+	decision := phase.Decide(life.Of(server))
+	pass := &pass{server: server, seen: seen, life: life, decision: decision}
 	// That a mark cannot be set holds up nothing of the server's life.
 	ended := outcome.Join(outcome.Run(ctx, pass, r.steps()), r.markOccupancy(ctx, pass))
 	if pass.released {
@@ -106,6 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.Server) (ct
 type pass struct {
 	server   *v1alpha1.Server
 	seen     observation
+	life     *sighting.Life
 	decision phase.Decision
 
 	// pod is what the Server's pod is called from now on.

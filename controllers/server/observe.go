@@ -3,7 +3,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -12,10 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
@@ -192,79 +189,21 @@ func nameWasHeld(server *v1alpha1.Server) bool {
 		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
 }
 
-// input is the observation in the words of phase.Decide.
-func (r *Reconciler) input(server *v1alpha1.Server, seen observation) phase.Input {
-	in := phase.Input{
-		Now:               seen.now,
-		Phase:             cmp.Or(server.Status.Phase, v1alpha1.ServerPending),
-		Retire:            server.Spec.RetireReason,
-		Pod:               seen.podState,
-		PodDetail:         seen.podDetail,
-		Agent:             agentState(seen.said),
-		NotAnsweringSince: notAnsweringSince(seen.said),
-		LeaderSince:       r.LeaderSince(),
-		Presence:          seen.presence,
-		Clocks:            sighting.ClocksOf(&server.Status),
-		Losses:            int(ptr.Deref(server.Status.ReadinessLosses, 0)),
-		Limits:            r.limits(server, seen.group),
-	}
-	if seen.accepted() {
-		in.Acceptance = phase.Accepted
-		if server.Spec.PodHash != seen.podHash {
-			in.Spec = fleet.SpecOld
-		}
-	}
-	if server.DeletionTimestamp != nil {
-		in.Deletion = fleet.DeletionAsked
+// life is the observation in the words of the decision about a server's life.
+func (r *Reconciler) life(seen observation) *sighting.Life {
+	life := &sighting.Life{
+		Now:             seen.now,
+		Group:           seen.group,
+		PodHash:         seen.podHash,
+		Pod:             seen.podState,
+		PodDetail:       seen.podDetail,
+		Said:            seen.said,
+		Presence:        seen.presence,
+		LeaderSince:     r.LeaderSince(),
+		StartupDeadline: r.StartupDeadline,
 	}
 	if seen.pod != nil && seen.pod.DeletionTimestamp != nil {
-		in.PodGraceEnds = seen.pod.DeletionTimestamp.Time
+		life.PodGraceEnds = seen.pod.DeletionTimestamp.Time
 	}
-	return in
+	return life
 }
-
-// agentState takes silence for what it is: an agent without a session, or one
-// that has not reported in it, says nothing about its game.
-func agentState(said sessions.ServerState) phase.Agent {
-	if !said.Connected || said.Report == nil {
-		return phase.AgentSilent
-	}
-	switch said.Report.GetGameState() {
-	case agentv1alpha1.GameState_GAME_STATE_READY:
-		return phase.AgentReady
-	case agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING:
-		return phase.AgentNotAnswering
-	case agentv1alpha1.GameState_GAME_STATE_STARTING, agentv1alpha1.GameState_GAME_STATE_STOPPING:
-		return phase.AgentNotReady
-	case agentv1alpha1.GameState_GAME_STATE_UNSPECIFIED:
-	}
-	return phase.AgentSilent
-}
-
-func notAnsweringSince(said sessions.ServerState) time.Time {
-	if agentState(said) != phase.AgentNotAnswering {
-		return time.Time{}
-	}
-	return said.GameStateSince
-}
-
-// limits are the timers of the group, or the last ones seen of one that is
-// gone.
-func (r *Reconciler) limits(server *v1alpha1.Server, group *v1alpha1.ServerGroup) phase.Limits {
-	limits := phase.Limits{
-		Startup:   r.StartupDeadline,
-		Drain:     seconds(server.Status.DrainTimeoutSeconds),
-		Retention: seconds(ptr.Deref(server.Status.FailedRetentionSeconds, 0)),
-	}
-	if group == nil {
-		return limits
-	}
-	if group.Spec.StartupDeadlineSeconds > 0 {
-		limits.Startup = seconds(group.Spec.StartupDeadlineSeconds)
-	}
-	limits.Drain = seconds(group.Spec.Drain.TimeoutSeconds)
-	limits.Retention = seconds(ptr.Deref(group.Spec.FailedRetentionSeconds, 0))
-	return limits
-}
-
-func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

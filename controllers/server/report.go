@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,8 +24,6 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
-	"github.com/spawnery/spawnery-operator/internal/sessions"
-	"github.com/spawnery/spawnery-operator/internal/sighting"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
@@ -59,60 +56,17 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	return 0, ended.Err
 }
 
-// statusOf is the status that follows from the observation and the decision.
+// statusOf is the status that follows from the observation, the decision and
+// what was done.
 func statusOf(p *pass) v1alpha1.ServerStatus {
-	was, d := p.server.Status, p.decision
-	registered := d.Next == v1alpha1.ServerReady
-	status := v1alpha1.ServerStatus{
-		Phase:                  d.Next,
-		PodName:                p.podName,
-		PodUID:                 string(p.podUID),
-		Address:                addressOf(p),
-		Registered:             &registered,
-		WasRegistered:          new(registered || ptr.Deref(was.WasRegistered, false)),
-		ReadinessLosses:        new(int32(d.Losses)),
-		StartedAt:              sighting.Stamp(d.Clocks.StartedAt),
-		ReadySince:             sighting.Stamp(d.Clocks.ReadySince),
-		RetiringSince:          sighting.Stamp(d.Clocks.RetiringSince),
-		DrainStartedAt:         sighting.Stamp(d.Clocks.DrainStartedAt),
-		FailedAt:               sighting.Stamp(d.Clocks.FailedAt),
-		EmptySince:             sighting.Stamp(p.seen.presence.EmptySince(sighting.Instant(was.EmptySince), p.seen.now)),
-		ServedAt:               servedAt(p),
-		StorageResizeError:     p.resizeError,
-		DrainTimeoutSeconds:    was.DrainTimeoutSeconds,
-		FailedRetentionSeconds: was.FailedRetentionSeconds,
-	}
+	status := p.life.Record(&p.server.Status, p.decision)
+	status.PodName, status.PodUID = p.podName, string(p.podUID)
+	status.Address = addressOf(p)
+	status.StorageResizeError = p.resizeError
 	if p.resizePending {
 		status.StorageResizePending = new(true)
 	}
-	if group := p.seen.group; group != nil {
-		status.DrainTimeoutSeconds = group.Spec.Drain.TimeoutSeconds
-		status.FailedRetentionSeconds = group.Spec.FailedRetentionSeconds
-	}
-	copyCounts(&status, &was, p.seen)
 	return status
-}
-
-// copyCounts fills what the agent said last. What this manager has not heard
-// yet stays as its predecessor wrote it; what is stale is unknown.
-func copyCounts(status, was *v1alpha1.ServerStatus, seen observation) {
-	switch seen.said.Freshness {
-	case sessions.Unknown:
-		status.Players, status.Slots = was.Players, was.Slots
-		status.PlayableSlots, status.JoinsOpen = was.PlayableSlots, was.JoinsOpen
-		return
-	case sessions.Fresh:
-		status.Players = new(int32(seen.presence.Counts.Players()))
-	case sessions.Stale:
-	}
-	said := seen.said.Report
-	if slots := said.GetSlots(); slots > 0 {
-		status.Slots = &slots
-	}
-	if said.PlayableSlots != nil && said.GetPlayableSlots() > 0 {
-		status.PlayableSlots = new(said.GetPlayableSlots())
-	}
-	status.JoinsOpen = new(said.GetJoinsOpen())
 }
 
 // onlyCountsChanged is true when the difference can wait: numbers of players
@@ -156,16 +110,6 @@ func addressOf(p *pass) string {
 		return p.server.Status.Address
 	}
 	return net.JoinHostPort(p.seen.pod.Status.PodIP, strconv.Itoa(int(podspec.GamePort(p.seen.pod))))
-}
-
-func servedAt(p *pass) *metav1.Time {
-	if p.server.Status.ServedAt != nil {
-		return p.server.Status.ServedAt
-	}
-	if p.seen.presence.Counts.Players() > 0 {
-		return sighting.Stamp(p.seen.now)
-	}
-	return nil
 }
 
 func reportAccepted(set *conditions.Set, p *pass, ended outcome.Outcome) {
