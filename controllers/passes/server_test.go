@@ -40,6 +40,7 @@ func serverPasses() map[string]func(*world) {
 		"two Servers on one ordinal":                      twoOnOneOrdinal,
 		"a surplus ordinal says so":                       surplusOrdinal,
 		"a spec edited before the pod is the pod's":       editedBeforeThePod,
+		"a spec edited after a pod nobody sees yet":       editedAfterThePodUnseen,
 		"forwarding is told and kept":                     forwarding,
 	}
 }
@@ -349,6 +350,19 @@ func editedBeforeThePod(w *world) {
 	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Image = "ghcr.io/spawnery/purpur:26.5" })
 	w.settle(aServer, "survival-0")
 	w.Expect(get[v1alpha1.Server](w, "survival-0").Spec.PodHash).To(gomega.Equal(made.Spec.PodHash), "its pod is made")
+}
+
+func editedAfterThePodUnseen(w *world) {
+	w.ordinal()
+	w.cache.freeze(w, aServer, &corev1.Pod{})
+	w.pass(aServer, "survival-0")
+	made := get[v1alpha1.Server](w, "survival-0").Spec.PodHash
+	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Image = "ghcr.io/spawnery/purpur:26.4" })
+	w.pass(aServer, "survival-0")
+	w.cache.thaw()
+	w.settle(aServer, "survival-0")
+	w.Expect(get[corev1.Pod](w, "survival-0").Spec.Containers[0].Image).To(gomega.Equal("ghcr.io/spawnery/purpur:26.3-0.34.0"))
+	w.Expect(get[v1alpha1.Server](w, "survival-0").Spec.PodHash).To(gomega.Equal(made), "its pod is of the spec before")
 }
 
 func staleTwice(w *world) {

@@ -220,10 +220,14 @@ func nameHeld(seen observation) string {
 }
 
 // alignHash keeps the Server's podHash that of the spec its pod is made from,
-// also when the group was edited between the two.
+// also when the group was edited between the two. A pod that the cache does not
+// show yet was made from the spec before, and keeps its hash.
 func (r *Reconciler) alignHash(ctx context.Context, p *pass) error {
 	if p.server.Spec.PodHash == p.seen.podHash {
 		return nil
+	}
+	if there, err := r.readPod(ctx, r.Live, p.server); err != nil || there != nil {
+		return err
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.server.UID},
