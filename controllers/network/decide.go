@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
 const (
@@ -20,9 +21,6 @@ const (
 	podPatience = 30 * time.Second
 	// secretInterval is the time between two attempts while pods wait.
 	secretInterval = time.Minute
-	// silentAgents is how many agents have to be silent, beside being most, for
-	// their silence to be the channel's fault.
-	silentAgents = 3
 	// namedClaims is how many claims a message lists before it counts.
 	namedClaims = 3
 )
@@ -48,7 +46,7 @@ func decide(network *v1alpha1.Network, seen observation) plan {
 	if !decided.accepted {
 		return decided
 	}
-	decided.degraded = seen.silent >= silentAgents && 2*seen.silent > seen.agents
+	decided.degraded = seen.channel == fleet.ChannelDegraded
 	wanted := ptr.Deref(network.Spec.OnlineMode, true)
 	inForce := network.Status.OnlineMode
 	confirmed := network.Annotations[v1alpha1.AnnotationConfirmOnlineMode] == strconv.FormatBool(wanted)

@@ -98,39 +98,6 @@ func TestManyClaimsAreCountedNotListed(t *testing.T) {
 	}
 }
 
-func TestTheDoorFollowsWhatIsPersisted(t *testing.T) {
-	status := func(edit func(*v1alpha1.ServerStatus)) v1alpha1.ServerStatus {
-		s := v1alpha1.ServerStatus{Phase: v1alpha1.ServerReady, WasRegistered: new(true), Registered: new(true)}
-		edit(&s)
-		return s
-	}
-	drained := func(s *v1alpha1.ServerStatus) {
-		s.Registered, s.DrainStartedAt = new(false), new(metav1.NewTime(now))
-	}
-	tests := map[string]struct {
-		status v1alpha1.ServerStatus
-		want   agentv1alpha1.DoorState
-	}{
-		"registered":                     {status(func(*v1alpha1.ServerStatus) {}), agentv1alpha1.DoorState_DOOR_STATE_OPEN},
-		"registered, its door closed":    {status(func(s *v1alpha1.ServerStatus) { s.JoinsOpen = new(false) }), agentv1alpha1.DoorState_DOOR_STATE_BY_NAME},
-		"retiring":                       {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerRetiring, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
-		"lost its readiness":             {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerStarting, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
-		"draining":                       {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerDraining }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
-		"failed with players on it":      {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerFailed }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
-		"starting again after a drain":   {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerStarting }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
-		"terminating without any drain":  {status(func(s *v1alpha1.ServerStatus) { s.Phase, s.Registered = v1alpha1.ServerTerminating, new(false) }), agentv1alpha1.DoorState_DOOR_STATE_CLOSED},
-		"terminating at its drain's end": {status(func(s *v1alpha1.ServerStatus) { drained(s); s.Phase = v1alpha1.ServerTerminating }), agentv1alpha1.DoorState_DOOR_STATE_MOVING},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			server := seenServer{Server: v1alpha1.Server{Status: test.status}}
-			if got := doorOf(server); got != test.want {
-				t.Errorf("door = %v, want %v", got, test.want)
-			}
-		})
-	}
-}
-
 func TestTheDirectoryHoldsOnlyServersThatWereRegistered(t *testing.T) {
 	group := v1alpha1.ServerGroup{ObjectMeta: metav1.ObjectMeta{Name: "lobby"}}
 	group.Spec.MaxPlayers, group.Spec.PlayableSlots, group.Spec.DisplayName = 50, 12, "The Lobby"

@@ -5,7 +5,6 @@ package network
 import (
 	"cmp"
 	"net"
-	"slices"
 	"strconv"
 
 	"k8s.io/utils/ptr"
@@ -15,6 +14,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
 // directoryOf lists the servers the proxies are told of. It follows from what
@@ -46,7 +46,7 @@ func entryOf(server seenServer, group *v1alpha1.ServerGroup) *agentv1alpha1.Dire
 		Group:       server.Spec.GroupRef.Name,
 		Address:     server.Status.Address,
 		SeatAddress: seatAddress(server.Status.Address),
-		Door:        doorOf(server),
+		Door:        sighting.DoorOf(&server.Status),
 		Phase:       string(server.Status.Phase),
 		Forwarding:  true,
 	}
@@ -63,22 +63,6 @@ func entryOf(server seenServer, group *v1alpha1.ServerGroup) *agentv1alpha1.Dire
 		entry.Players = new(server.said.Report.GetOnline())
 	}
 	return entry
-}
-
-// doorOf says who is let through. Players are moved off a server only while
-// its phase says so; whoever is on any other stays.
-func doorOf(server seenServer) agentv1alpha1.DoorState {
-	if ptr.Deref(server.Status.Registered, false) {
-		if ptr.Deref(server.Status.JoinsOpen, true) {
-			return agentv1alpha1.DoorState_DOOR_STATE_OPEN
-		}
-		return agentv1alpha1.DoorState_DOOR_STATE_BY_NAME
-	}
-	moving := []v1alpha1.ServerPhase{v1alpha1.ServerDraining, v1alpha1.ServerFailed, v1alpha1.ServerTerminating}
-	if server.Status.DrainStartedAt != nil && slices.Contains(moving, server.Status.Phase) {
-		return agentv1alpha1.DoorState_DOOR_STATE_MOVING
-	}
-	return agentv1alpha1.DoorState_DOOR_STATE_CLOSED
 }
 
 // seatAddress is where the agent beside a game answers for seats.

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -20,6 +19,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/index"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
 // observation is everything a pass over one Network looks at.
@@ -36,9 +36,8 @@ type observation struct {
 	claims []string
 	// waiting is true while a pod waits for its volumes for too long.
 	waiting bool
-	// agents are the pods that are Ready and should therefore be heard of, and
-	// silent those of them that are not.
-	agents, silent int
+	// channel says whether the silence of agents is the channel's fault.
+	channel fleet.Channel
 	// recheck is when one of these answers changes by itself; zero for never.
 	recheck time.Time
 }
@@ -111,23 +110,17 @@ func (r *Reconciler) observePods(ctx context.Context, network *v1alpha1.Network,
 	return nil
 }
 
-// observeAgents counts who should be heard and is not. Until a new leader has
-// led for a while, silence says nothing.
+// observeAgents asks whether the agents that should be heard are.
 func (r *Reconciler) observeAgents(seen *observation, ready map[types.UID]bool) {
-	if patient := r.LeaderSince().Add(fleet.LeaderPatience); seen.now.Before(patient) {
-		seen.recheck = fleet.Earliest(seen.recheck, patient)
-		return
-	}
+	heard := sighting.Hearing{LeaderSince: r.LeaderSince()}
 	for i := range seen.servers {
-		server := &seen.servers[i]
-		if !ready[types.UID(server.Status.PodUID)] || !ptr.Deref(server.Status.WasRegistered, false) {
-			continue
-		}
-		seen.agents++
-		if server.said.Freshness != sessions.Fresh {
-			seen.silent++
+		if server := &seen.servers[i]; ready[types.UID(server.Status.PodUID)] {
+			heard.Hear(&server.Status, server.said.Freshness)
 		}
 	}
+	var until time.Time
+	seen.channel, until = heard.Channel(seen.now)
+	seen.recheck = fleet.Earliest(seen.recheck, until)
 }
 
 // lacksVolumes is true for a pod that has a node and whose sandbox could not be

@@ -120,12 +120,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		if seen.podHash == "" {
 			one.Spec = fleet.SpecCurrent
 		}
-		if _, sent := seen.pending.Deletes[object.UID]; sent {
-			one.Deletion = fleet.DeletionAsked
-		}
-		if reason, sent := seen.pending.Retires[object.UID]; sent {
-			one.Retire = reason
-		}
+		sighting.Correct(&one, object, seen.pending)
 		seen.servers = append(seen.servers, one)
 	}
 	return nil
