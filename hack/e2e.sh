@@ -4,7 +4,8 @@
 # Runs the end-to-end tests on a cluster of their own, beside the one of
 # `make cluster`, and leaves go test's report in bin/reports.
 #
-#   RUN=regexp   only these tests
+#   RUN=name     only the tests of a theme: network, sizing
+#   RUN=regexp   only the tests whose names match
 #   KEEP=1       leave the cluster up; the next run goes on with it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,14 +17,14 @@ if [[ -z ${KEEP:-} ]]; then
 	cluster down
 	trap 'cluster down' EXIT
 fi
-cluster up
+cluster -nodes 2 up
 cluster load "$bin"/image/*.tar
 
 mkdir -p "$bin/reports"
 report=$bin/reports/e2e.json
 hack/binaries.sh gotestsum >/dev/null
 "$bin/gotestsum" --format testname --hide-summary=skipped --jsonfile "$report" --raw-command -- \
-	go test -json -count=1 -timeout 20m -run "${RUN:-.}" ./test/e2e \
+	go test -json -count=1 -timeout 20m ./test/e2e -selection "${RUN:-}" \
 	-kubeconfig "$folder/kubeconfig" -kubectl "$bin/kubectl" -audit-log "$folder/audit.log"
 go build -o "$bin/test-report" ./hack/test-report
 "$bin/test-report" "$report"

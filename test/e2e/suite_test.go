@@ -25,6 +25,7 @@ var (
 	kubeconfig = flag.String("kubeconfig", "", "the cluster's kubeconfig")
 	kubectl    = flag.String("kubectl", "", "the kubectl to use")
 	auditLog   = flag.String("audit-log", "", "the audit log of the cluster's API server")
+	selection  = flag.String("selection", "", "a theme, or a regular expression for names of tests")
 )
 
 // Names in the overlay of the demo, which these tests play on.
@@ -54,6 +55,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e: there is no cluster; run `make e2e`")
 		os.Exit(1)
 	}
+	if err := choose(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
 	code := 1
 	if err := install(context.Background()); err == nil {
 		code = m.Run()
@@ -64,6 +69,15 @@ func TestMain(m *testing.M) {
 		dump(context.Background())
 	}
 	os.Exit(code)
+}
+
+// choose makes the selection what go test runs.
+func choose() error {
+	run, err := pattern(*selection)
+	if err != nil || run == "" {
+		return err
+	}
+	return flag.Set("test.run", run)
 }
 
 // install brings the operator to the cluster and waits until it works.
