@@ -21,6 +21,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/pace"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 	"github.com/spawnery/spawnery-operator/internal/sighting"
 	"github.com/spawnery/spawnery-operator/internal/sizing"
 )
@@ -36,13 +37,8 @@ const (
 // Sessions is what this controller needs of the channel.
 type Sessions interface {
 	sighting.Channel
-	waiting
-}
-
-// waiting is what proxies say about players without a place.
-type waiting interface {
-	// Waiting counts them by the group they wait for.
-	Waiting(namespace string) map[string]int
+	// Census counts everybody of a group once, servers by name with their pods.
+	Census(group types.NamespacedName, pods map[string]types.UID) sessions.Census
 }
 
 // Reconciler reconciles ServerGroups.

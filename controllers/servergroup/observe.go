@@ -50,7 +50,6 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (
 	key := client.ObjectKeyFromObject(group)
 	seen := observation{now: r.Clock.Now()}
 	seen.ticking = r.ticks.take(key, seen.now)
-	seen.waiting = r.Sessions.Waiting(group.Namespace)[group.Name]
 	seen.mounts = podspec.ValidateMounts(group)
 	if err := r.observeNetwork(ctx, group, &seen); err != nil {
 		return seen, err
@@ -123,7 +122,22 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		sighting.Correct(&one, object, seen.pending)
 		seen.servers = append(seen.servers, one)
 	}
+	r.takeCensus(client.ObjectKeyFromObject(group), seen)
 	return nil
+}
+
+// takeCensus has everybody counted once: the seats that are taken and the
+// players who wait for one come from the same look at the same reports.
+func (r *Reconciler) takeCensus(group client.ObjectKey, seen *observation) {
+	pods := make(map[string]types.UID, len(seen.objects))
+	for i := range seen.objects {
+		pods[seen.objects[i].Name] = types.UID(seen.objects[i].Status.PodUID)
+	}
+	census := r.Sessions.Census(group, pods)
+	seen.waiting = census.Waiting
+	for i := range seen.servers {
+		seen.servers[i].Counts = seen.servers[i].Counts.Seating(census.Seated[seen.servers[i].Name])
+	}
 }
 
 // podsOf returns the UIDs of the group's server pods that the cache shows.

@@ -158,13 +158,20 @@ func (a *Agent) change(how func(*state)) {
 
 // tell wakes the channel when there is something new to say.
 func (a *Agent) tell() {
-	report := a.state.report(a.ledger.Pending(a.clock.Now()))
+	report := a.whole()
 	report.SampledAt = nil
 	if proto.Equal(a.told, report) {
 		return
 	}
 	a.told = report
 	poke(a.changed)
+}
+
+// whole is the report of this moment. The caller holds the lock: who joins
+// leaves the seats and comes online in one step.
+func (a *Agent) whole() *agentv1alpha1.ServerReport {
+	now := a.clock.Now()
+	return a.state.report(a.ledger.Pending(now), a.ledger.Admitted(now))
 }
 
 // look returns the state of this moment, and a channel that is closed when

@@ -21,9 +21,9 @@ func (a *Agent) peer() channelclient.ServerPeer {
 }
 
 func (a *Agent) report() *agentv1alpha1.ServerMessage {
-	s, _ := a.look()
-	report := s.report(a.ledger.Pending(a.clock.Now()))
-	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: report}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: a.whole()}}
 }
 
 // order carries one order out. Orders of a newer manager are ignored.

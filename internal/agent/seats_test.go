@@ -77,14 +77,14 @@ func TestASeatLivesFromTheQuestionToTheJoin(t *testing.T) {
 		t.Fatalf("seat %+v (%v), want the first for 15 s", seat, err)
 	}
 	manager.awaitReport("one is on the way", func(r *agentv1alpha1.ServerReport) bool {
-		return r.GetSeatsPending() == 1 && r.GetOnline() == 0
+		return r.GetSeatsPending() == 1 && r.GetOnline() == 0 && len(r.GetAdmitted()) == 1 && r.GetAdmitted()[0].GetName() == "Player1"
 	})
 	if _, err := client.Renew(t.Context(), address, seat.ID, p.ask(person(1))); err != nil {
 		t.Error(err)
 	}
 	bot := p.join("Player1")
 	manager.awaitReport("they have joined", func(r *agentv1alpha1.ServerReport) bool {
-		return r.GetSeatsPending() == 0 && r.GetOnline() == 1 && r.GetPlayers()[0].GetName() == "Player1"
+		return r.GetSeatsPending() == 0 && r.GetOnline() == 1 && r.GetPlayers()[0].GetName() == "Player1" && len(r.GetAdmitted()) == 0
 	})
 	bot.Leave()
 	manager.awaitReport("they have left", func(r *agentv1alpha1.ServerReport) bool { return r.GetOnline() == 0 })

@@ -12,6 +12,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
 	"github.com/spawnery/spawnery-operator/internal/agent/players"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
 // state is everything the agent knows; what it tells follows from it.
@@ -135,8 +136,9 @@ func (s *state) limits() ledger.Limits {
 	return ledger.Limits{Slots: slots, Playable: playable}
 }
 
-// report is the whole state as the manager gets it.
-func (s *state) report(pending int) *agentv1alpha1.ServerReport {
+// report is the whole state as the manager gets it, with the seats that were
+// given out.
+func (s *state) report(pending int, admitted []seats.Player) *agentv1alpha1.ServerReport {
 	verdict := s.verdict()
 	report := &agentv1alpha1.ServerReport{
 		GameState:    verdict.state,
@@ -145,20 +147,28 @@ func (s *state) report(pending int) *agentv1alpha1.ServerReport {
 		Slots:        int32(s.limits().Slots),
 		JoinsOpen:    true,
 		SeatsPending: int32(pending),
+		Admitted:     tell(admitted),
 	}
 	if !s.game.Counted {
 		return report
 	}
 	report.SampledAt = timestamppb.New(s.game.Sample.At)
 	report.Online = int32(s.game.Sample.Online)
-	for _, p := range s.game.Sample.Players {
-		told := &agentv1alpha1.Player{Name: p.Name}
-		if p.UUID != uuid.Nil {
-			told.Uuid = p.UUID[:]
-		}
-		report.Players = append(report.Players, told)
-	}
+	report.Players = tell(s.game.Sample.Players)
 	return report
+}
+
+// tell puts players into the words of the channel.
+func tell(list []seats.Player) []*agentv1alpha1.Player {
+	var told []*agentv1alpha1.Player
+	for _, p := range list {
+		one := &agentv1alpha1.Player{Name: p.Name}
+		if p.UUID != uuid.Nil {
+			one.Uuid = p.UUID[:]
+		}
+		told = append(told, one)
+	}
+	return told
 }
 
 // probed keeps what a login showed, or the error that it showed nothing.

@@ -158,8 +158,10 @@ func TestAReportSaysWhatIsKnown(t *testing.T) {
 		SampledAt: timestamppb.New(noon), GameState: ready, Forwarding: active,
 		Online: 3, Players: []*agentv1alpha1.Player{{Uuid: id[:], Name: "Alice"}, {Name: "Bob"}},
 		Slots: 50, JoinsOpen: true, SeatsPending: 2,
+		Admitted: []*agentv1alpha1.Player{{Uuid: id[:], Name: "Cyd"}, {Name: "Dan"}},
 	}
-	if diff := cmp.Diff(want, s.report(2), protocmp.Transform()); diff != "" {
+	admitted := []seats.Player{{UUID: id, Name: "Cyd"}, {Name: "Dan"}}
+	if diff := cmp.Diff(want, s.report(2, admitted), protocmp.Transform()); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 }
@@ -169,11 +171,11 @@ func TestAReportOfNothingKnownHasNoSample(t *testing.T) {
 	want := &agentv1alpha1.ServerReport{
 		GameState: starting, Detail: "nothing listens", Slots: 50, JoinsOpen: true,
 	}
-	if diff := cmp.Diff(want, s.report(0), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(want, s.report(0, nil), protocmp.Transform()); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	s.spec.Forwarding = serverspec.ForwardingNone
-	if got := s.report(0).GetForwarding(); got != notWanted {
+	if got := s.report(0, nil).GetForwarding(); got != notWanted {
 		t.Errorf("forwarding %v, want %v", got, notWanted)
 	}
 }

@@ -22,17 +22,18 @@ const (
 type Counts struct {
 	state   CountState
 	players int
+	seated  int
 	sampled time.Time
 }
 
 // Fresh is a recent count. The sample time is the one of the game's side.
 func Fresh(players int, sampled time.Time) Counts {
-	return Counts{state: CountsFresh, players: max(0, players), sampled: sampled}
+	return Counts{state: CountsFresh, players: max(0, players), seated: max(0, players), sampled: sampled}
 }
 
 // Stale is a count whose sample is too old to act on.
 func Stale(players int, sampled time.Time) Counts {
-	return Counts{state: CountsStale, players: max(0, players), sampled: sampled}
+	return Counts{state: CountsStale, players: max(0, players), seated: max(0, players), sampled: sampled}
 }
 
 // State says how far the count can be trusted.
@@ -40,6 +41,17 @@ func (c Counts) State() CountState { return c.state }
 
 // Players is the last number heard, 0 when there is none.
 func (c Counts) Players() int { return c.players }
+
+// Seating is the same count with another number of seats taken.
+func (c Counts) Seating(seated int) Counts {
+	c.seated = max(0, seated)
+	return c
+}
+
+// Seated is how many seats are taken. It is Players unless Seating says that
+// somebody is on the way here, or was counted here and is elsewhere by now:
+// demand counts everybody once, caution counts wherever somebody may be.
+func (c Counts) Seated() int { return c.seated }
 
 // Sampled is when the number was taken, zero when there is none.
 func (c Counts) Sampled() time.Time { return c.sampled }

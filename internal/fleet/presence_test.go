@@ -123,3 +123,13 @@ func TestEmptySince(t *testing.T) {
 		})
 	}
 }
+
+func TestSeatsThatAreTakenSayNothingAboutWhoMayBeThere(t *testing.T) {
+	occupied := fleet.Presence{Registration: fleet.Registered, Counts: fleet.Fresh(1, now).Seating(0)}
+	if occupied.Counts.Seated() != 0 || occupied.Counts.Players() != 1 || occupied.Counts.KnownEmpty() || !occupied.Occupied(now) {
+		t.Errorf("a player who is counted elsewhere is not here any more: %+v", occupied)
+	}
+	if got := fleet.Fresh(3, now); got.Seated() != 3 || got.Seating(-1).Seated() != 0 {
+		t.Errorf("%d seats are taken by three players, and %d by fewer than none", got.Seated(), got.Seating(-1).Seated())
+	}
+}

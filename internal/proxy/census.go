@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -18,7 +19,7 @@ import (
 type census struct {
 	report  *agentv1alpha1.ProxyReport
 	view    *directory.View
-	waiters map[waiter]struct{}
+	waiters map[waiter][]string // the names of each
 	moving  map[string]*agentv1alpha1.MoveProgress
 }
 
@@ -35,7 +36,7 @@ type waiter struct {
 func newCensus(view *directory.View) *census {
 	c := &census{
 		report: &agentv1alpha1.ProxyReport{}, view: view,
-		waiters: map[waiter]struct{}{}, moving: map[string]*agentv1alpha1.MoveProgress{},
+		waiters: map[waiter][]string{}, moving: map[string]*agentv1alpha1.MoveProgress{},
 	}
 	for _, server := range view.Moving() {
 		c.moving[server.GetName()] = &agentv1alpha1.MoveProgress{Server: server.GetName()}
@@ -48,12 +49,13 @@ func (c *census) count(who mcproto.Profile, from netip.Addr, at session.Standing
 		Player: &agentv1alpha1.Player{Uuid: who.ID[:], Name: who.Name},
 		Server: at.Server, Destination: at.Destination,
 	})
-	if at.Waiting != "" {
+	// A destination is a seat: who has one waits no more, whatever comes of it.
+	if at.Waiting != "" && at.Destination == "" {
 		w := waiter{group: at.Waiting, from: guard.PrefixOf(from)}
 		if c.view.Settings.GetOnlineMode() {
 			w = waiter{group: at.Waiting, name: who.Name}
 		}
-		c.waiters[w] = struct{}{}
+		c.waiters[w] = append(c.waiters[w], who.Name)
 	}
 	if progress := c.moving[at.Server]; progress != nil {
 		progress.Remaining++
@@ -63,15 +65,17 @@ func (c *census) count(who mcproto.Profile, from netip.Addr, at session.Standing
 	}
 }
 
+// waiting tells each who counts apart, so that the manager can leave out those
+// whom a server names meanwhile.
 func (c *census) waiting() []*agentv1alpha1.WaitingPlayers {
-	groups := map[string]int32{}
-	for w := range c.waiters {
-		groups[w.group]++
+	list := make([]*agentv1alpha1.WaitingPlayers, 0, len(c.waiters))
+	for w, names := range c.waiters {
+		slices.Sort(names)
+		list = append(list, &agentv1alpha1.WaitingPlayers{Group: w.group, Players: 1, Names: names})
 	}
-	var list []*agentv1alpha1.WaitingPlayers
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		list = append(list, &agentv1alpha1.WaitingPlayers{Group: group, Players: groups[group]})
-	}
+	slices.SortFunc(list, func(a, b *agentv1alpha1.WaitingPlayers) int {
+		return cmp.Or(cmp.Compare(a.GetGroup(), b.GetGroup()), slices.Compare(a.GetNames(), b.GetNames()))
+	})
 	return list
 }
 

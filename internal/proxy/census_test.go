@@ -7,6 +7,9 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
@@ -35,10 +38,28 @@ func TestWaitingPlayersCountOncePerHousehold(t *testing.T) {
 				who := mcproto.Profile{Name: fmt.Sprint("Name", i)}
 				c.count(who, netip.MustParseAddr(from), session.Standing{Waiting: "lobby"})
 			}
-			waiting := c.waiting()
-			if len(waiting) != 1 || waiting[0].GetPlayers() != test.want {
-				t.Errorf("waiting: %v, want %d", waiting, test.want)
+			counted, named := int32(0), 0
+			for _, waiting := range c.waiting() {
+				counted, named = counted+waiting.GetPlayers(), named+len(waiting.GetNames())
+			}
+			if counted != test.want || named != len(test.from) {
+				t.Errorf("%d are counted and %d named, want %d and %d", counted, named, test.want, len(test.from))
 			}
 		})
+	}
+}
+
+func TestWhoeverHasASeatDoesNotWait(t *testing.T) {
+	c := newCensus(directory.NewStore().View())
+	c.count(mcproto.Profile{Name: "Ada"}, netip.MustParseAddr("192.0.2.1"), session.Standing{Waiting: "lobby"})
+	c.count(mcproto.Profile{Name: "Ben"}, netip.MustParseAddr("192.0.2.1"), session.Standing{Waiting: "lobby", Destination: "lobby-a"})
+	c.count(mcproto.Profile{Name: "Cyd"}, netip.MustParseAddr("192.0.2.2"), session.Standing{Waiting: "lobby", Destination: "lobby-a"})
+	c.count(mcproto.Profile{Name: "Dan"}, netip.MustParseAddr("192.0.2.1"), session.Standing{Waiting: "game"})
+	want := []*agentv1alpha1.WaitingPlayers{
+		{Group: "game", Players: 1, Names: []string{"Dan"}},
+		{Group: "lobby", Players: 1, Names: []string{"Ada"}},
+	}
+	if diff := cmp.Diff(want, c.waiting(), protocmp.Transform()); diff != "" {
+		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 }

@@ -20,7 +20,7 @@ import (
 func (p *Proxy) waiting() map[string]int32 {
 	groups := map[string]int32{}
 	for _, w := range p.report().GetReport().GetWaiting() {
-		groups[w.GetGroup()] = w.GetPlayers()
+		groups[w.GetGroup()] += w.GetPlayers()
 	}
 	return groups
 }
@@ -38,6 +38,32 @@ func TestAPlayerWithoutAPlaceIsHeldAndCountedUntilThereIsOne(t *testing.T) {
 	n.on(b, "lobby-a")
 	n.eventually("nobody waits", func() bool { return len(p.waiting()) == 0 })
 	n.unharmed()
+}
+
+// They have a seat from the moment the agent gave it, however long the server
+// takes to let them in, and none again when it does not.
+func TestAHeldPlayerDoesNotWaitWhileOnTheWay(t *testing.T) {
+	n := newNetwork(t)
+	p := n.front()
+	n.bot(p, "Ada")
+	n.eventually("the player waits", func() bool { return cmp.Equal(p.waiting(), map[string]int32{"lobby": 1}) })
+	silent := listen(t)
+	lobby := n.start("lobby-a", rig{})
+	lobby.entry.Address = silent.Addr().String()
+	n.mu.Lock()
+	n.servers["lobby-a"] = lobby
+	n.mu.Unlock()
+	n.publish()
+	login, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := p.report().GetReport()
+	if got := report.GetRoster()[0].GetDestination(); got != "lobby-a" || len(report.GetWaiting()) != 0 {
+		t.Errorf("on the way to %q, waiting %v", got, report.GetWaiting())
+	}
+	login.Close()
+	n.eventually("the player waits again", func() bool { return cmp.Equal(p.waiting(), map[string]int32{"lobby": 1}) })
 }
 
 func TestAPlayerIsHeldWhileEverySeatIsTaken(t *testing.T) {

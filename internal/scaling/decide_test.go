@@ -91,6 +91,8 @@ func TestWhatAServerIsCredited(t *testing.T) {
 	}{
 		"Ready and reporting":              {serving("a", 10), 40},
 		"Ready and reporting, old spec":    {serving("a", 10, old), 40},
+		"Ready, two on the way":            {serving("a", 10, seating(12)), 38},
+		"Ready, two counted elsewhere":     {serving("a", 10, seating(8)), 42},
 		"Ready, overfull":                  {serving("a", 60), 0},
 		"counts stale":                     {serving("a", 10, stale), 0},
 		"counts unknown after a restart":   {serving("a", 10, unheard), 0},

@@ -74,7 +74,7 @@ func arrived(s *fleet.Server) int {
 		s.Registration == fleet.Deregistered || s.Counts.State() != fleet.CountsFresh {
 		return 0
 	}
-	return s.Free(s.Counts.Players())
+	return s.Free(s.Counts.Seated())
 }
 
 // extra is the server that is credited nothing while none of its group was

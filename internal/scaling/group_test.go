@@ -67,6 +67,10 @@ func aged(d time.Duration) func(*fleet.Server) {
 	return func(s *fleet.Server) { s.CreatedAt = ago(d) }
 }
 
+func seating(n int) func(*fleet.Server) {
+	return func(s *fleet.Server) { s.Counts = s.Counts.Seating(n) }
+}
+
 func stale(s *fleet.Server)   { s.Counts = fleet.Stale(s.Counts.Players(), ago(20*time.Second)) }
 func unheard(s *fleet.Server) { s.Counts = fleet.Counts{} }
 

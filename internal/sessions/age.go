@@ -18,20 +18,26 @@ type skew struct {
 	seen        int
 }
 
-// place returns when a sample was taken, on the manager's clock; zero when the
-// report holds none. A sender that does not date its reports is taken to have
-// the manager's clock.
-func (s *skew) place(sampled, sent *timestamppb.Timestamp, received time.Time) time.Time {
-	if sampled == nil {
-		return time.Time{}
-	}
+// learn takes in how long after its sending a report arrived, on two clocks.
+func (s *skew) learn(sent *timestamppb.Timestamp, received time.Time) {
 	if sent == nil {
-		return earlier(sampled.AsTime(), received)
+		return
 	}
 	s.differences[s.seen%len(s.differences)] = received.Sub(sent.AsTime())
 	s.seen++
-	least := slices.Min(s.differences[:min(s.seen, len(s.differences))])
-	return earlier(sampled.AsTime().Add(least), received)
+}
+
+// place puts a time of a report on the manager's clock; zero when there is
+// none. A sender that does not date its reports is taken to have that clock.
+func (s *skew) place(at *timestamppb.Timestamp, received time.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	placed := at.AsTime()
+	if s.seen > 0 {
+		placed = placed.Add(slices.Min(s.differences[:min(s.seen, len(s.differences))]))
+	}
+	return earlier(placed, received)
 }
 
 // earlier keeps a sample from being dated into the future, where it would stay

@@ -103,6 +103,8 @@ type peer struct {
 	skew      skew
 	sentAt    time.Time
 	sampledAt time.Time
+	// saidAt is when the last report was sent, on the manager's clock.
+	saidAt    time.Time
 	freshFrom time.Time
 	told      Freshness
 }
@@ -165,7 +167,11 @@ func (p *peer) dated(sampled, sent *timestamppb.Timestamp, now time.Time) bool {
 		p.sentAt = sent.AsTime()
 	}
 	before := freshness(p.sampledAt, now)
-	p.sampledAt = p.skew.place(sampled, sent, now)
+	p.skew.learn(sent, now)
+	p.sampledAt, p.saidAt = p.skew.place(sampled, now), now
+	if sent != nil {
+		p.saidAt = p.skew.place(sent, now)
+	}
 	if before != Fresh {
 		p.freshFrom = now
 	}

@@ -61,24 +61,6 @@ func (s *Store) NobodySince(server types.NamespacedName, proxies []types.UID) (t
 	return since, len(proxies) > 0
 }
 
-// Waiting counts the players that fresh proxies of a namespace hold without a
-// place, by the group they wait for.
-func (s *Store) Waiting(namespace string) map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]int{}
-	now := s.clock.Now()
-	for known := range s.within(namespace) {
-		if freshness(known.sampledAt, now) != Fresh {
-			continue
-		}
-		for group, players := range known.said.waiting {
-			all[group] += players
-		}
-	}
-	return all
-}
-
 // Moving sums up how moving players off a server goes. It says false while no
 // proxy speaks of it.
 func (s *Store) Moving(server types.NamespacedName) (Move, bool) {

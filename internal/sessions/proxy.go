@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -59,7 +61,8 @@ type Move struct {
 type said struct {
 	players  int
 	presence map[string]Presence
-	waiting  map[string]int
+	roster   []placed
+	waiting  map[string][]*waiters
 	moves    map[string]Move
 	problems map[string]agentv1alpha1.ForwardingState
 }
@@ -71,6 +74,7 @@ type proxy struct {
 	report   *agentv1alpha1.ProxyReport
 	said     said
 	lastSeen map[string]time.Time
+	left     []departure
 	settings *agentv1alpha1.ProxySettings
 	// fullRevision is that of the first whole directory since the proxy was
 	// last without a session.
@@ -193,6 +197,7 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 	}
 	before, wasReport := from.said, from.report
 	from.report, from.said = report, read(report)
+	from.departed(before.roster, now)
 	for name := range from.said.presence {
 		from.lastSeen[name] = now
 	}
@@ -209,10 +214,11 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 func read(report *agentv1alpha1.ProxyReport) said {
 	sorted := said{
 		players:  len(report.GetRoster()),
-		presence: map[string]Presence{}, waiting: map[string]int{},
+		presence: map[string]Presence{}, waiting: map[string][]*waiters{},
 		moves: map[string]Move{}, problems: map[string]agentv1alpha1.ForwardingState{},
 	}
 	for _, entry := range report.GetRoster() {
+		sorted.roster = append(sorted.roster, placed{nameOf(entry.GetPlayer()), entry.GetServer(), entry.GetDestination()})
 		if name := entry.GetServer(); name != "" {
 			there := sorted.presence[name]
 			there.On++
@@ -225,7 +231,11 @@ func read(report *agentv1alpha1.ProxyReport) said {
 		}
 	}
 	for _, waiting := range report.GetWaiting() {
-		sorted.waiting[waiting.GetGroup()] += max(int(waiting.GetPlayers()), 0)
+		held := &waiters{count: max(int(waiting.GetPlayers()), 0)}
+		for _, name := range waiting.GetNames() {
+			held.players = append(held.players, strings.ToLower(name))
+		}
+		sorted.waiting[waiting.GetGroup()] = append(sorted.waiting[waiting.GetGroup()], held)
 	}
 	for _, move := range report.GetMoves() {
 		sorted.moves[move.GetServer()] = Move{
@@ -292,7 +302,9 @@ func (s *Store) wakeAboutRoster(of *proxy, before, now said) {
 		s.wakes.add(Network, namespace, of.pod.Network)
 	}
 	waiting := map[string]struct{}{}
-	different(waiting, before.waiting, now.waiting)
+	differentBy(waiting, before.waiting, now.waiting, func(a, b []*waiters) bool {
+		return slices.EqualFunc(a, b, (*waiters).equal)
+	})
 	for name := range waiting {
 		s.wakes.add(ServerGroup, namespace, name)
 	}
@@ -300,8 +312,12 @@ func (s *Store) wakeAboutRoster(of *proxy, before, now said) {
 
 // different collects the keys whose values differ, absent ones included.
 func different[V comparable](into map[string]struct{}, before, now map[string]V) {
+	differentBy(into, before, now, func(a, b V) bool { return a == b })
+}
+
+func differentBy[V any](into map[string]struct{}, before, now map[string]V, same func(a, b V) bool) {
 	for key, value := range before {
-		if other, ok := now[key]; !ok || other != value {
+		if other, ok := now[key]; !ok || !same(other, value) {
 			into[key] = struct{}{}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,8 +43,10 @@ func TestProxiesAddUp(t *testing.T) {
 	if got, want := f.Presence(named("game-a")), (Presence{Coming: 2}); got != want {
 		t.Errorf("presence on game-a = %+v, want %+v", got, want)
 	}
-	if diff := cmp.Diff(map[string]int{"game": 3, "lobby": 0}, f.Waiting("minecraft")); diff != "" {
-		t.Errorf("waiting (-want +got):\n%s", diff)
+	for group, want := range map[string]int{"game": 3, "lobby": 0, "other": 0} {
+		if got := f.Census(named(group), nil).Waiting; got != want {
+			t.Errorf("%d wait for %s, want %d", got, group, want)
+		}
 	}
 	if got, ok := f.Moving(named("lobby-a")); !ok || got != (Move{Remaining: 3, WithoutSeat: 1}) {
 		t.Errorf("moving = %+v, %v", got, ok)
@@ -79,8 +82,8 @@ func TestASilentProxyLeavesNoGhosts(t *testing.T) {
 			session.Close()
 			f.clock.Step(FreshFor + time.Second)
 			f.sweep()
-			if got := f.Waiting("minecraft"); len(got) != 0 {
-				t.Errorf("stale waiting players count as demand: %v", got)
+			if got := f.Census(named("game"), nil).Waiting; got != 0 {
+				t.Errorf("%d stale waiting players count as demand", got)
 			}
 			f.clock.Step(-FreshFor - time.Second)
 			f.woken()
@@ -154,13 +157,30 @@ func TestNobodySinceNeedsEveryProxy(t *testing.T) {
 }
 
 func TestWaitingPlayersWakeTheirGroup(t *testing.T) {
-	f := newFixture(t)
-	session := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{})
-	f.proxyReport(session, &agentv1alpha1.ProxyReport{})
-	f.woken()
-	f.proxyReport(session, &agentv1alpha1.ProxyReport{Waiting: []*agentv1alpha1.WaitingPlayers{{Group: "game", Players: 1}}})
-	if diff := cmp.Diff(map[Wake]struct{}{{ServerGroup, named("game")}: {}}, f.woken()); diff != "" {
-		t.Errorf("woken (-want +got):\n%s", diff)
+	for name, waiting := range map[string]*agentv1alpha1.WaitingPlayers{
+		"one more":      {Group: "game", Players: 2, Names: []string{"Ada", "Ben"}},
+		"somebody else": {Group: "game", Players: 1, Names: []string{"Ben"}},
+		"nobody":        nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			session := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{})
+			report := &agentv1alpha1.ProxyReport{Waiting: []*agentv1alpha1.WaitingPlayers{{Group: "game", Players: 1, Names: []string{"Ada"}}}}
+			f.proxyReport(session, report)
+			f.woken()
+			f.proxyReport(session, proto.CloneOf(report))
+			if got := f.woken(); len(got) > 0 {
+				t.Errorf("the same again woke %v", got)
+			}
+			report = &agentv1alpha1.ProxyReport{}
+			if waiting != nil {
+				report.Waiting = []*agentv1alpha1.WaitingPlayers{waiting}
+			}
+			f.proxyReport(session, report)
+			if diff := cmp.Diff(map[Wake]struct{}{{ServerGroup, named("game")}: {}}, f.woken()); diff != "" {
+				t.Errorf("woken (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

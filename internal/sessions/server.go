@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,8 @@ type server struct {
 	peer
 	pod        ServerPod
 	report     *agentv1alpha1.ServerReport
+	online     []string // whom the game names
+	admitted   []string // who has a seat and is not named
 	stateSince time.Time
 	settings   *agentv1alpha1.ServerSettings
 	save       *save
@@ -144,13 +147,16 @@ func (s *Store) serverReported(from *server, report *agentv1alpha1.ServerReport,
 	if !from.dated(report.GetSampledAt(), report.GetSentAt(), now) {
 		return
 	}
-	before := from.report
-	from.report = report
+	before, wereOnline, wereAdmitted := from.report, from.online, from.admitted
+	from.report, from.online, from.admitted = report, namesOf(report.GetPlayers()), namesOf(report.GetAdmitted())
 	if before.GetGameState() != report.GetGameState() {
 		from.stateSince = now
 	}
-	if from.aged(now) || before == nil || decisionInput(before) != decisionInput(report) {
+	switch {
+	case from.aged(now) || before == nil || decisionInput(before) != decisionInput(report):
 		s.wakeAboutServer(from.pod)
+	case !slices.Equal(wereOnline, from.online) || !slices.Equal(wereAdmitted, from.admitted):
+		s.wakes.add(ServerGroup, from.pod.Server.Namespace, from.pod.Group)
 	}
 }
 

@@ -50,7 +50,13 @@ func proxyPod(uid types.UID) ProxyPod {
 func (f *fixture) report(session *ServerSession, report *agentv1alpha1.ServerReport, age, skew time.Duration) {
 	f.Helper()
 	sent := f.clock.Now().Add(skew)
-	report.SampledAt, report.SentAt = timestamppb.New(sent.Add(-age)), timestamppb.New(sent)
+	f.receive(session, report, sent.Add(-age), sent)
+}
+
+// receive is a report with the times the pod wrote on it.
+func (f *fixture) receive(session *ServerSession, report *agentv1alpha1.ServerReport, sampled, sent time.Time) {
+	f.Helper()
+	report.SampledAt, report.SentAt = timestamppb.New(sampled), timestamppb.New(sent)
 	if err := session.Receive(&agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: report}}); err != nil {
 		f.Fatal(err)
 	}
@@ -58,7 +64,13 @@ func (f *fixture) report(session *ServerSession, report *agentv1alpha1.ServerRep
 
 func (f *fixture) proxyReport(session *ProxySession, report *agentv1alpha1.ProxyReport) {
 	f.Helper()
-	report.SampledAt, report.SentAt = timestamppb.New(f.clock.Now()), timestamppb.New(f.clock.Now())
+	f.receiveProxy(session, report, f.clock.Now())
+}
+
+// receiveProxy is a report with the time the pod wrote on it.
+func (f *fixture) receiveProxy(session *ProxySession, report *agentv1alpha1.ProxyReport, sent time.Time) {
+	f.Helper()
+	report.SampledAt, report.SentAt = timestamppb.New(sent), timestamppb.New(sent)
 	if err := session.Receive(&agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Report{Report: report}}); err != nil {
 		f.Fatal(err)
 	}
@@ -164,6 +176,7 @@ func TestAReportThatWaitedInABufferShowsItsAge(t *testing.T) {
 
 func TestAReportWakesOnlyWhenADecisionInputChanged(t *testing.T) {
 	all := map[Wake]struct{}{{Server, named("lobby-a")}: {}, {ServerGroup, named("lobby")}: {}, {Network, named("production")}: {}}
+	group := map[Wake]struct{}{{ServerGroup, named("lobby")}: {}}
 	base := func() *agentv1alpha1.ServerReport {
 		return &agentv1alpha1.ServerReport{GameState: agentv1alpha1.GameState_GAME_STATE_READY, Online: 3, Slots: 20, JoinsOpen: true}
 	}
@@ -174,6 +187,8 @@ func TestAReportWakesOnlyWhenADecisionInputChanged(t *testing.T) {
 		"the same again":          {func(*agentv1alpha1.ServerReport) {}, map[Wake]struct{}{}},
 		"a seat granted":          {func(r *agentv1alpha1.ServerReport) { r.SeatsPending = 1 }, all},
 		"a player more":           {func(r *agentv1alpha1.ServerReport) { r.Online++ }, all},
+		"a seat for somebody":     {func(r *agentv1alpha1.ServerReport) { r.Admitted = players("Ada") }, group},
+		"somebody for another":    {func(r *agentv1alpha1.ServerReport) { r.Players = players("Ada") }, group},
 		"a closed door":           {func(r *agentv1alpha1.ServerReport) { r.JoinsOpen = false }, all},
 		"playable seats set to 0": {func(r *agentv1alpha1.ServerReport) { r.PlayableSlots = proto.Int32(0) }, all},
 		"a game not ready":        {func(r *agentv1alpha1.ServerReport) { r.GameState = agentv1alpha1.GameState_GAME_STATE_STARTING }, all},

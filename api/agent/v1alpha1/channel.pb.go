@@ -564,7 +564,10 @@ type ServerReport struct {
 	SeatsPending int32 `protobuf:"varint,10,opt,name=seats_pending,json=seatsPending,proto3" json:"seats_pending,omitempty"`
 	// When the report was handed to the channel, on the clock of sampled_at: the
 	// manager takes ages from the two, so the clocks of nodes need not agree.
-	SentAt        *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
+	SentAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
+	// Who was given a seat lately and is not known to have joined, as the proxy
+	// named them. They are on the way here, or online on a game that names nobody.
+	Admitted      []*Player `protobuf:"bytes,12,rep,name=admitted,proto3" json:"admitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -672,6 +675,13 @@ func (x *ServerReport) GetSeatsPending() int32 {
 func (x *ServerReport) GetSentAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.SentAt
+	}
+	return nil
+}
+
+func (x *ServerReport) GetAdmitted() []*Player {
+	if x != nil {
+		return x.Admitted
 	}
 	return nil
 }
@@ -1049,7 +1059,8 @@ type ProxyReport struct {
 	SampledAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=sampled_at,json=sampledAt,proto3" json:"sampled_at,omitempty"`
 	// Everybody who is authenticated on this proxy.
 	Roster []*RosterEntry `protobuf:"bytes,2,rep,name=roster,proto3" json:"roster,omitempty"`
-	// Players without a place, by the group they wait for.
+	// Players without a place, by the group they wait for. Who has a seat is on
+	// the way and does not wait any more. A group may be named more than once.
 	Waiting []*WaitingPlayers `protobuf:"bytes,3,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	// How far moving players off a server has come.
 	Moves []*MoveProgress `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
@@ -1218,8 +1229,11 @@ func (x *RosterEntry) GetDestination() string {
 type WaitingPlayers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the ServerGroup they wait for.
-	Group         string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
-	Players       int32  `protobuf:"varint,2,opt,name=players,proto3" json:"players,omitempty"`
+	Group   string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Players int32  `protobuf:"varint,2,opt,name=players,proto3" json:"players,omitempty"`
+	// Everybody who is counted here; more than players where several count as
+	// one. Whoever is on a server by a newer report does not wait any more.
+	Names         []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1266,6 +1280,13 @@ func (x *WaitingPlayers) GetPlayers() int32 {
 		return x.Players
 	}
 	return 0
+}
+
+func (x *WaitingPlayers) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
 }
 
 // MoveProgress tells how moving players off one server goes.
@@ -1979,7 +2000,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x06report\x18\x02 \x01(\v2%.spawnery.agent.v1alpha1.ServerReportH\x00R\x06report\x12F\n" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
 	"saveResultB\t\n" +
-	"\amessage\"\x8f\x04\n" +
+	"\amessage\"\xcc\x04\n" +
 	"\fServerReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12A\n" +
@@ -1997,7 +2018,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"joins_open\x18\t \x01(\bR\tjoinsOpen\x12#\n" +
 	"\rseats_pending\x18\n" +
 	" \x01(\x05R\fseatsPending\x123\n" +
-	"\asent_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAtB\x11\n" +
+	"\asent_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12;\n" +
+	"\badmitted\x18\f \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\badmittedB\x11\n" +
 	"\x0f_playable_slots\"2\n" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +
@@ -2035,10 +2057,11 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\vRosterEntry\x127\n" +
 	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12 \n" +
-	"\vdestination\x18\x03 \x01(\tR\vdestination\"@\n" +
+	"\vdestination\x18\x03 \x01(\tR\vdestination\"V\n" +
 	"\x0eWaitingPlayers\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
-	"\aplayers\x18\x02 \x01(\x05R\aplayers\"g\n" +
+	"\aplayers\x18\x02 \x01(\x05R\aplayers\x12\x14\n" +
+	"\x05names\x18\x03 \x03(\tR\x05names\"g\n" +
 	"\fMoveProgress\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x1c\n" +
 	"\tremaining\x18\x02 \x01(\x05R\tremaining\x12!\n" +
@@ -2173,36 +2196,37 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
 	25, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	5,  // 8: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	11, // 9: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	12, // 10: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	4,  // 11: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	14, // 12: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	25, // 13: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	15, // 14: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	16, // 15: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	17, // 16: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	18, // 17: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	25, // 18: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	6,  // 19: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	1,  // 20: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	5,  // 21: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	20, // 22: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	22, // 23: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	2,  // 24: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	21, // 25: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	24, // 26: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	23, // 27: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	3,  // 28: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 29: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	13, // 30: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 31: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	19, // 32: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	31, // [31:33] is the sub-list for method output_type
-	29, // [29:31] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	6,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	5,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	11, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	12, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	4,  // 12: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	14, // 13: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	25, // 14: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	15, // 15: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	16, // 16: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	17, // 17: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	18, // 18: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	25, // 19: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	6,  // 20: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	1,  // 21: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	5,  // 22: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	20, // 23: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	22, // 24: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	2,  // 25: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	21, // 26: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	24, // 27: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	23, // 28: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	3,  // 29: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	7,  // 30: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	13, // 31: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	10, // 32: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	19, // 33: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	32, // [32:34] is the sub-list for method output_type
+	30, // [30:32] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }

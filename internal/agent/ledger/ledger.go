@@ -7,6 +7,8 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -230,6 +232,25 @@ func (l *Ledger) Pending(now time.Time) int {
 	defer l.mu.Unlock()
 	l.expire(now)
 	return l.pending()
+}
+
+// Admitted names those with a seat who are not named online, sorted: they are
+// on their way, or online on a game that does not say who is.
+func (l *Ledger) Admitted(now time.Time) []seats.Player {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
+	byName := map[string]seats.Player{}
+	for _, s := range l.seats {
+		if s.state != joined && !l.online.has(s.player) {
+			byName[strings.ToLower(s.player.Name)] = s.player
+		}
+	}
+	admitted := make([]seats.Player, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		admitted = append(admitted, byName[name])
+	}
+	return admitted
 }
 
 func (l *Ledger) expire(now time.Time) {

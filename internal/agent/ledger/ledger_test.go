@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
@@ -320,6 +321,37 @@ func TestAGameThatOnlyCountsTakesTheSeatsOfThoseWhoArrive(t *testing.T) {
 	}
 	mustAsk(t, l, at, byChoice(player(5)))
 	wantRefused(t, l, at, byChoice(player(6)), seats.Full)
+}
+
+func TestAdmittedAreThoseWithASeatWhoAreNotNamedOnline(t *testing.T) {
+	both := []seats.Player{player(1), player(2)}
+	tests := map[string]struct {
+		happens func(l *ledger.Ledger)
+		after   time.Duration
+		want    []seats.Player
+	}{
+		"on the way":           {func(*ledger.Ledger) {}, 0, both},
+		"one is named online":  {func(l *ledger.Ledger) { l.Observe(ledger.Sample{At: start, Online: 1, Players: both[:1]}) }, 0, both[1:]},
+		"one is online, maybe": {func(l *ledger.Ledger) { l.Observe(ledger.Sample{At: start, Online: 1}) }, 0, both},
+		"one came and left": {func(l *ledger.Ledger) {
+			l.Observe(ledger.Sample{At: start, Online: 1, Players: both[:1]})
+			l.Observe(ledger.Sample{At: start})
+		}, 0, both[1:]},
+		"their time is over": {func(*ledger.Ledger) {}, seats.Lifetime, []seats.Player{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := open(ledger.Limits{Slots: 5, Playable: 5})
+			// Twice: two proxies may hold a seat each for one player.
+			for _, who := range []seats.Player{player(2), player(1), player(1)} {
+				mustAsk(t, l, start, byChoice(who))
+			}
+			test.happens(l)
+			if diff := cmp.Diff(test.want, l.Admitted(start.Add(test.after))); diff != "" {
+				t.Errorf("admitted (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestANamedArrivalCorrectsAGuess(t *testing.T) {
