@@ -1,21 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Renders the file-based catalog from its template and the bundle of this tree,
-# validates it, and writes the Dockerfile of its image beside it.
+# Renders a file-based catalog from its template, validates it, and writes the
+# Dockerfile of its image beside it.
 #
-#   BUNDLE_IMG=name:v0.1.0 hack/catalog.sh
+#   hack/catalog.sh catalog    the stored bundles
+#   hack/catalog.sh bin/catalog VERSION    these, and bundle/ as that version
+#
+# IMAGE_TAG_BASE is where the bundles' images are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$PWD/${BIN:-bin}
-catalog=$bin/catalog
+catalog=$1 version=${2:-}
+
+log=$(mktemp) template=$(mktemp)
+trap 'rm -f "$log" "$template"' EXIT
+
+bundles=()
+for record in bundles/*.json; do
+	stored=$(basename "$record" .json)
+	bundles+=("$IMAGE_TAG_BASE-bundle:v$stored=bundles/$stored")
+done
+# Between two versions the tree is that of the last stored one.
+if [[ $version && ! -d bundles/$version ]]; then
+	bundles+=("$IMAGE_TAG_BASE-bundle:v$version=bundle")
+	tree="s|WORKING_TREE|$IMAGE_TAG_BASE-bundle:v$version|"
+else
+	tree='/WORKING_TREE/d'
+fi
+sed "s|IMAGE_TAG_BASE|$IMAGE_TAG_BASE|; $tree" config/operatorhub/catalog-template.yaml >"$template"
 
 rm -rf "$catalog" "$catalog.Dockerfile"
 mkdir -p "$catalog/spawnery-operator"
-log=$(mktemp) template=$(mktemp)
-trap 'rm -f "$log" "$template"' EXIT
-sed "s|BUNDLE_IMG|$BUNDLE_IMG|" config/operatorhub/catalog-template.yaml >"$template"
-"$bin/render-catalog" "$template" "$BUNDLE_IMG=bundle" >"$catalog/spawnery-operator/catalog.yaml" 2>"$log" ||
+"$bin/render-catalog" "$template" "${bundles[@]}" >"$catalog/spawnery-operator/catalog.yaml" 2>"$log" ||
 	{ cat "$log" >&2; exit 1; }
 "$bin/opm" validate "$catalog"
 opm=quay.io/operator-framework/opm:$(cd tools/olm && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry)

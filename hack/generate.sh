@@ -7,6 +7,7 @@
 #   hack/generate.sh manifests  CRDs and roles
 #   hack/generate.sh docs       docs/reference
 #   hack/generate.sh bundle     bundle, with make's BUNDLE_SETTINGS
+#   hack/generate.sh catalog    the catalog of the stored bundles
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
@@ -41,5 +42,8 @@ docs() {
 }
 
 bundle() { env $BUNDLE_SETTINGS hack/bundle.sh; }
+
+# Where the released bundles are is no setting.
+catalog() { IMAGE_TAG_BASE=ghcr.io/spawnery/spawnery-operator hack/catalog.sh catalog >/dev/null; }
 
 for part in "$@"; do "$part"; done

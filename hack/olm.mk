@@ -37,18 +37,14 @@ scorecard-local: tools olm-tools ## Run the scorecard's built-in tests without a
 	@hack/run-tests.sh scorecard
 
 .PHONY: catalog
-catalog: olm-tools ## Render and validate the file-based catalog, in bin/catalog.
-	@env $(BUNDLE_SETTINGS) hack/catalog.sh
+catalog: olm-tools ## Render the catalog of the stored bundles, and in bin/catalog with this tree's.
+	@hack/generate.sh catalog
+	@env $(BUNDLE_SETTINGS) hack/catalog.sh $(BIN)/catalog $(VERSION)
 
 .PHONY: operatorhub
-operatorhub: tools mkimage ## Stage the tree of a pull request to OperatorHub, and test its rules.
+operatorhub: tools mkimage catalog ## Stage the tree of a pull request to OperatorHub, and test its rules.
 	@env $(BUNDLE_SETTINGS) hack/operatorhub.sh
 	@hack/run-tests.sh operatorhub
-
-.PHONY: release
-release: tools protoc olm-tools ## Change the tree to that of the release VERSION=x.y.z; commits nothing.
-	@[[ '$(origin VERSION)' = 'command line' ]] || { echo 'make release VERSION=x.y.z: say which version' >&2; exit 1; }
-	@env $(BUNDLE_SETTINGS) hack/release.sh $(VERSION)
 
 .PHONY: bundle-build
 bundle-build: ## Build the bundle's image with Docker, as BUNDLE_IMG.
@@ -65,3 +61,30 @@ catalog-build: catalog ## Build the catalog's image with Docker, as CATALOG_IMG.
 .PHONY: catalog-push
 catalog-push: ## Push CATALOG_IMG with Docker.
 	@$(CONTAINER_TOOL) push $(CATALOG_IMG)
+
+##@ Release
+
+named_version = [[ '$(origin VERSION)' = 'command line' ]] || { echo 'make $@ VERSION=x.y.z: say which version' >&2; exit 1; }
+
+.PHONY: release
+release: tools protoc olm-tools ## Change the tree to that of the release VERSION=x.y.z; commits nothing.
+	@$(named_version)
+	@env $(BUNDLE_SETTINGS) hack/release.sh $(VERSION)
+
+.PHONY: release-bundle
+release-bundle: tools olm-tools ## Store the bundle of the release at COMMIT (default HEAD); commits nothing.
+	@env $(BUNDLE_SETTINGS) hack/release-bundle.sh $(or $(COMMIT),HEAD)
+
+.PHONY: next-version
+next-version: tools protoc olm-tools ## Begin work on VERSION=x.y.z; commits nothing.
+	@$(named_version)
+	@go run ./hack/release open $(VERSION)
+	@hack/generate.sh bundle docs
+
+.PHONY: released
+released: ## Build the last stored version again, or RELEASED=x.y.z, in bin/released.
+	@BIN=$(BIN) hack/released.sh $(RELEASED)
+
+.PHONY: test-released
+test-released: tools ## Build the last stored version again, and compare it with what is stored.
+	@hack/run-tests.sh released

@@ -4,7 +4,7 @@
 # Runs one kind of test and leaves go test's own report in bin/reports. A kind
 # of which no test ran fails: it would prove nothing.
 #
-#   hack/run-tests.sh unit|race|env|peers|scorecard|operatorhub
+#   hack/run-tests.sh unit|race|env|peers|scorecard|operatorhub|released
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$PWD/${BIN:-bin}
@@ -21,7 +21,7 @@ peers)
 	(cd test/peers && npm ci --no-audit --no-fund --silent)
 	packages=(./test/peers/...)
 	;;
-scorecard | operatorhub)
+scorecard | operatorhub | released)
 	# These read what lies in bin/: the result of an earlier run proves nothing.
 	export SPAWNERY_TEST_BIN=$bin
 	flags+=(-count=1)

@@ -72,6 +72,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("creating", func(t *testing.T) { testCreate(t, env) })
 	t.Run("updating", func(t *testing.T) { testUpdate(t, env) })
 	t.Run("samples", func(t *testing.T) { testSamples(t, env) })
+	t.Run("examples of every release", func(t *testing.T) { testReleased(t, env) })
 	t.Run("documented manifests", func(t *testing.T) { testDocumented(t, env) })
 }
 

@@ -3,6 +3,7 @@
 package v1alpha1_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,29 @@ func testSamples(t *testing.T, env *testenv.Env) {
 	for _, kind := range []string{"Network", "ProxyGroup", "ServerGroup", "ScaleBoost"} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("no sample of a %s", kind)
+		}
+	}
+}
+
+// testReleased creates anew what the released versions gave as examples: an
+// update would be let off where it changes nothing.
+func testReleased(t *testing.T, env *testenv.Env) {
+	files, err := filepath.Glob(testenv.Path(t, "bundles/*/manifests/*.clusterserviceversion.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d bundles are stored: %v", len(files), err)
+	}
+	for _, file := range files {
+		var examples []unstructured.Unstructured
+		text := testenv.ReadManifests(t, file)[0].GetAnnotations()["alm-examples"]
+		if err := json.Unmarshal([]byte(text), &examples); err != nil || len(examples) < 5 {
+			t.Fatalf("%s has %d examples: %v", file, len(examples), err)
+		}
+		namespace := env.Namespace(t)
+		for i := range examples {
+			examples[i].SetNamespace(namespace)
+			if err := apply(t, env, &examples[i]); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
 		}
 	}
 }

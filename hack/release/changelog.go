@@ -26,7 +26,7 @@ func released(changelog, version, date string) (string, error) {
 	if !found {
 		return "", fmt.Errorf("%s has no heading %q", changelogFile, strings.TrimSpace(unreleased))
 	}
-	if strings.Contains(changelog, "\n## "+version+" - ") {
+	if hasSection(changelog, version) {
 		return "", fmt.Errorf("%s has a section of %s already", changelogFile, version)
 	}
 	news := after
@@ -37,4 +37,9 @@ func released(changelog, version, date string) (string, error) {
 		return "", errors.New(changelogFile + " has no entry under Unreleased; say there what users of this version will notice")
 	}
 	return before + unreleased + "\n## " + version + " - " + date + "\n" + after, nil
+}
+
+// hasSection says whether a version has its own section.
+func hasSection(changelog, version string) bool {
+	return strings.Contains(changelog, "\n## "+version+" - ")
 }

@@ -11,30 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestVersionMustBeHigherThanEveryReleasedOne(t *testing.T) {
-	cases := map[string]struct {
-		wanted   string
-		existing []string
-		refusal  string
-	}{
-		"the first":                    {wanted: "0.1.0"},
-		"the next minor":               {wanted: "0.2.0", existing: []string{"0.1.0"}},
-		"numbers, not letters":         {wanted: "0.10.0", existing: []string{"0.9.0", "0.2.0"}},
-		"the same again":               {wanted: "0.1.0", existing: []string{"0.1.0"}, refusal: "0.1.0 is not higher than 0.1.0"},
-		"a patch of what is not last":  {wanted: "0.1.1", existing: []string{"0.1.0", "0.2.0"}, refusal: "0.1.1 is not higher than 0.2.0"},
-		"with a v":                     {wanted: "v0.2.0", refusal: "no version"},
-		"two numbers":                  {wanted: "0.2", refusal: "no version"},
-		"with a suffix":                {wanted: "0.2.0-rc.1", refusal: "no version"},
-		"with a zero in front":         {wanted: "0.02.0", refusal: "no version"},
-		"a line more than the version": {wanted: "0.2.0\n", refusal: "no version"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			wantRefusal(t, follows(c.wanted, c.existing), c.refusal)
-		})
-	}
-}
-
 func TestUnreleasedEntriesBecomeThoseOfTheVersion(t *testing.T) {
 	const before = "# Changelog\n\nWords.\n\n## Unreleased\n\n### Added\n\n- One thing.\n\n## 0.1.0 - 2026-01-02\n\n- Old.\n"
 	const want = "# Changelog\n\nWords.\n\n## Unreleased\n\n## 0.2.0 - 2026-03-04\n\n### Added\n\n- One thing.\n\n## 0.1.0 - 2026-01-02\n\n- Old.\n"
@@ -65,31 +41,88 @@ func TestChangelogWithoutNewsIsRefused(t *testing.T) {
 	}
 }
 
-func TestChangesThatAreNotCommittedAreRefused(t *testing.T) {
-	wantRefusal(t, clean(""), "")
-	wantRefusal(t, clean(" M main.go\n?? new.go\n"), "not committed; commit or stash them first:\n M main.go\n?? new.go")
+func TestReleaseIsRefusedUntilTheTreeIsReady(t *testing.T) {
+	r := newRepository(t)
+	wantRefusal(t, check(t.Context(), "0.2.0"), "")
+	wantRefusal(t, check(t.Context(), "0.1.0"), "0.1.0 is not higher than 0.1.0, which is released")
+	r.write("main.go", "package main\n")
+	wantRefusal(t, check(t.Context(), "0.2.0"), "not committed; commit or stash them first:\n?? main.go")
+	r.commit("main.go")
+	wantRefusal(t, check(t.Context(), "0.2.0"), "")
+	if err := cut("0.2.0", "2026-03-04"); err != nil {
+		t.Fatal(err)
+	}
+	r.commit(versionFile, changelogFile)
+	wantRefusal(t, check(t.Context(), "0.3.0"), "no entry under Unreleased")
 }
 
-func TestStoredVersionsAreTheFoldersInTheirOrder(t *testing.T) {
-	store := t.TempDir()
-	for _, name := range []string{"0.10.0", "0.9.0", "other"} {
-		if err := os.Mkdir(filepath.Join(store, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(store, "0.11.0"), nil, 0o644); err != nil {
+func TestBundleIsStoredOnlyOfAReleaseOnTheMainBranch(t *testing.T) {
+	r := newRepository(t)
+	before := r.git("rev-parse", "HEAD")
+	wantRefusal(t, checkCommit(t.Context(), "0.2.0", before), "no section of 0.2.0")
+	r.git("switch", "-q", "-c", "side")
+	if err := cut("0.2.0", "2026-03-04"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := storedVersions(store)
+	r.commit(versionFile, changelogFile)
+	release := r.git("rev-parse", "HEAD")
+	wantRefusal(t, checkCommit(t.Context(), "0.2.0", release), "is not on the main branch")
+	r.git("branch", "-f", "main", "side")
+	wantRefusal(t, checkCommit(t.Context(), "0.2.0", release), "")
+	r.write(filepath.Join(storeFolder, "0.2.0", "file"), "")
+	r.commit(storeFolder)
+	wantRefusal(t, checkCommit(t.Context(), "0.2.0", release), "0.2.0 is not higher than 0.2.0, which is released")
+}
+
+func TestNextVersionIsHigherThanTheStoredOnes(t *testing.T) {
+	newRepository(t)
+	wantRefusal(t, open("0.1.0"), "not higher")
+	if err := open("0.2.0"); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(versionFile); err != nil || string(content) != "0.2.0\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// repository is the working directory of a test, with 0.1.0 in the store.
+type repository struct{ t *testing.T }
+
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	r := repository{t}
+	r.git("init", "-q", "-b", "main")
+	r.write(versionFile, "0.1.0\n")
+	r.write(changelogFile, "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1.0 - 2026-01-02\n\n- Old.\n")
+	r.write(filepath.Join(storeFolder, "0.1.0", "file"), "")
+	r.commit(".")
+	return r
+}
+
+func (r repository) write(file, content string) {
+	r.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r repository) commit(files ...string) {
+	r.t.Helper()
+	r.git(append([]string{"add"}, files...)...)
+	r.git("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "commit", "-q", "-m", "message")
+}
+
+func (r repository) git(args ...string) string {
+	r.t.Helper()
+	output, err := git(r.t.Context(), args...)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"0.9.0", "0.10.0"}, got); diff != "" {
-		t.Errorf("versions (-want +got):\n%s", diff)
-	}
-	if got, err = storedVersions(filepath.Join(store, "nowhere")); err != nil || len(got) > 0 {
-		t.Errorf("without a store: %v, %v", got, err)
-	}
+	return strings.TrimSpace(output)
 }
 
 // wantRefusal wants an error with the words, or none without words.

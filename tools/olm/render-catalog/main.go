@@ -2,7 +2,8 @@
 
 // Command render-catalog renders the template of a file-based catalog from
 // bundles in directories: opm reads the bundles of a template from a registry
-// only, and a catalog is wanted before anything was pushed.
+// only, and a catalog is wanted before anything was pushed. Entries of channels
+// get the olm.skipRange of their CSV.
 //
 //	render-catalog TEMPLATE IMAGE=DIRECTORY... >catalog.yaml
 package main
@@ -18,6 +19,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/action"
 	"github.com/operator-framework/operator-registry/alpha/action/migrations"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/alpha/template"
 )
 
@@ -82,5 +84,27 @@ func render(ctx context.Context, content []byte, directories map[string]string) 
 	if err != nil {
 		return nil, fmt.Errorf("rendering the template: %w", err)
 	}
-	return catalog, nil
+	return catalog, addSkipRanges(catalog)
+}
+
+// addSkipRanges writes the range of versions that a bundle may be come to from
+// into its entry of each channel: OLM looks for it there, and the template
+// leaves it in the CSV's annotations.
+func addSkipRanges(catalog *declcfg.DeclarativeConfig) error {
+	ranges := map[string]string{}
+	for _, bundle := range catalog.Bundles {
+		properties, err := property.Parse(bundle.Properties)
+		if err != nil {
+			return fmt.Errorf("reading the properties of %s: %w", bundle.Name, err)
+		}
+		for _, metadata := range properties.CSVMetadatas {
+			ranges[bundle.Name] = metadata.Annotations["olm.skipRange"]
+		}
+	}
+	for _, channel := range catalog.Channels {
+		for i := range channel.Entries {
+			channel.Entries[i].SkipRange = ranges[channel.Entries[i].Name]
+		}
+	}
+	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package store
 
 import (
 	"errors"
@@ -17,15 +17,16 @@ import (
 // suffix does.
 var plain = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$`)
 
-// follows fails unless wanted is a version and higher than all that exist.
-func follows(wanted string, existing []string) error {
+// Follows fails unless wanted is a version and higher than all that exist,
+// which are sorted.
+func Follows(wanted string, existing []string) error {
 	if !plain.MatchString(wanted) {
 		return fmt.Errorf("%q is no version; want three numbers, like 1.2.3", wanted)
 	}
 	if len(existing) == 0 {
 		return nil
 	}
-	last := slices.MaxFunc(existing, compare)
+	last := existing[len(existing)-1]
 	if compare(wanted, last) <= 0 {
 		return fmt.Errorf("%s is not higher than %s, which is released; choose a higher version", wanted, last)
 	}
@@ -41,10 +42,10 @@ func compare(a, b string) int {
 	return order
 }
 
-// storedVersions are those that have a folder in the store, lowest first. There
-// may be no store yet.
-func storedVersions(store string) ([]string, error) {
-	entries, err := os.ReadDir(store)
+// Versions are those that are stored in a folder, lowest first. There may be no
+// such folder yet.
+func Versions(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
