@@ -95,11 +95,17 @@ func load(t *testing.T) *bundle {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d versions are staged: %v", len(found), err)
 	}
-	b := &bundle{directory: filepath.Dir(found[0]), objects: map[string]unstructured.Unstructured{}}
+	return loadFrom(t, filepath.Dir(found[0]))
+}
+
+// loadFrom reads the bundle in a folder.
+func loadFrom(t *testing.T, directory string) *bundle {
+	t.Helper()
+	b := &bundle{directory: directory, objects: map[string]unstructured.Unstructured{}}
 	var metadata struct{ Annotations map[string]string }
-	read(t, filepath.Join(b.directory, "metadata/annotations.yaml"), &metadata)
+	read(t, filepath.Join(directory, "metadata/annotations.yaml"), &metadata)
 	b.annotations = metadata.Annotations
-	files, err := filepath.Glob(filepath.Join(found[0], "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(directory, "manifests/*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
