@@ -47,13 +47,16 @@ func TestPasses(t *testing.T) {
 		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: address}}
 		gomega.NewWithT(t).Expect(env.Client.Status().Update(t.Context(), node)).To(gomega.Succeed())
 	}
+	seen := reached{}
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Server": serverPasses(), "ProxyGroup": proxyGroupPasses(),
+		"Reason": reasonPasses(),
 	} {
 		for name, do := range suite {
-			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env)) })
+			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })
 		}
 	}
+	t.Run("the suites reach the whole catalogue of conditions", seen.whole)
 }
 
 const (
@@ -70,6 +73,7 @@ type world struct {
 	cache     *cached
 	clock     *clocktesting.FakeClock
 	channel   podspec.Channel
+	seen      reached
 
 	// What a manager has in memory, made anew by restart.
 	began       time.Time
@@ -82,9 +86,9 @@ type world struct {
 	bound       int
 }
 
-func newWorld(t *testing.T, env *testenv.Env) *world {
+func newWorld(t *testing.T, env *testenv.Env, seen reached) *world {
 	w := &world{
-		Env: env, WithT: gomega.NewWithT(t), t: t, namespace: env.Namespace(t),
+		Env: env, WithT: gomega.NewWithT(t), t: t, namespace: env.Namespace(t), seen: seen,
 		cache: &cached{Client: env.Client, indexes: map[reflect.Type]map[string]client.IndexerFunc{}},
 		// The API server dates what it makes by its own clock.
 		clock:   clocktesting.NewFakeClock(time.Now()),
@@ -136,9 +140,13 @@ func (w *world) draw(n int) int {
 // try makes one pass over an object.
 func (w *world) try(kind client.Object, name string) (ctrl.Result, error) {
 	w.t.Helper()
-	return w.reconcilers[reflect.TypeOf(kind)].Reconcile(w.t.Context(), ctrl.Request{
-		NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: name},
-	})
+	key := types.NamespacedName{Namespace: w.namespace, Name: name}
+	result, err := w.reconcilers[reflect.TypeOf(kind)].Reconcile(w.t.Context(), ctrl.Request{NamespacedName: key})
+	object := kind.DeepCopyObject().(client.Object)
+	if w.Client.Get(w.t.Context(), key, object) == nil {
+		w.seen.look(object)
+	}
+	return result, err
 }
 
 // pass makes one pass that must not fail.

@@ -27,9 +27,9 @@ import (
 // startTimeout is long because several suites start at once on few cores.
 const startTimeout = 2 * time.Minute
 
-// Env is a running API server. RBAC, Pod Security and the enforcement of
-// owner references are on, as on an owner's cluster; nothing schedules,
-// collects garbage or runs pods.
+// Env is a running API server. RBAC, Pod Security, ServiceAccount and the
+// enforcement of owner references are on, as on an owner's cluster; nothing
+// schedules, collects garbage or runs pods.
 type Env struct {
 	// Config reaches the API server as an administrator.
 	Config *rest.Config
@@ -65,6 +65,8 @@ func Start(t testing.TB) *Env {
 	}
 	control.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		// envtest turns ServiceAccount off.
+		Disable("disable-admission-plugins").
 		Set("audit-policy-file", auditPolicy(t)).
 		Set("audit-log-path", env.auditLog)
 
@@ -84,12 +86,17 @@ func Start(t testing.TB) *Env {
 	return env
 }
 
-// Namespace makes a namespace of a name nobody else has, and returns it.
+// Namespace makes a namespace of a name nobody else has, with the account that
+// every namespace has, and returns it.
 func (e *Env) Namespace(t testing.TB) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if err := e.Client.Create(t.Context(), namespace); err != nil {
 		t.Fatalf("making a namespace: %v", err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
+	if err := e.Client.Create(t.Context(), account); err != nil {
+		t.Fatalf("making the namespace's account: %v", err)
 	}
 	return namespace.Name
 }
