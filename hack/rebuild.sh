@@ -14,6 +14,7 @@
 #   go                     the version of Go that built it
 #   manager, agent, proxy  the programs in it
 #   bundle/                the bundle
+#   bundle.Dockerfile      what makes an image of it, with FOLDER as context
 set -euo pipefail
 commit=$1 folder=$2
 [[ $folder = /* ]] || folder=$PWD/$folder
@@ -34,6 +35,6 @@ mkdir -p "$folder"
 	go env GOVERSION >"$folder/go"
 	sed -i "s|$image|${image%:*}@$(<"$folder/digest")|" "$manifest"
 	rm -rf "$folder/bundle"
-	cp -r bundle "$folder/bundle"
+	cp -r bundle bundle.Dockerfile "$folder/"
 )
 go run ./hack/release unpack "$folder/operator.tar" "$folder"

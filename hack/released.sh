@@ -12,6 +12,7 @@
 #   digest                 its digest: the recorded one, if Go has the recorded version
 #   go                     the version of Go that built it
 #   bundle/                the stored bundle, unedited; it names the image by its recorded digest
+#   bundle.Dockerfile      what makes an image of it, with this folder as context
 #   record.json            the record
 #
 # Exits with 3 when the commit is not in this clone.
