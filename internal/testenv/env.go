@@ -29,7 +29,8 @@ const startTimeout = 2 * time.Minute
 
 // Env is a running API server. RBAC, Pod Security, ServiceAccount and the
 // enforcement of owner references are on, as on an owner's cluster; nothing
-// schedules, collects garbage or runs pods.
+// schedules or runs pods, and Kubernetes' own controllers run only where
+// StartControllers is called.
 type Env struct {
 	// Config reaches the API server as an administrator.
 	Config *rest.Config
@@ -45,18 +46,14 @@ type Env struct {
 // ends. It fails the test, saying what to build, when the binaries are missing.
 func Start(t testing.TB) *Env {
 	t.Helper()
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		assets = Path(t, "bin")
-	}
 	for _, binary := range []string{"etcd", "kube-apiserver"} {
-		if _, err := os.Stat(filepath.Join(assets, binary)); err != nil {
-			t.Fatalf("no %s in %s: run make kube-api-binaries", binary, assets)
+		if _, err := os.Stat(filepath.Join(assets(t), binary)); err != nil {
+			t.Fatalf("no %s in %s: run make kube-api-binaries", binary, assets(t))
 		}
 	}
 	env := &Env{Scheme: scheme(t), auditLog: filepath.Join(t.TempDir(), "audit.log")}
 	control := &envtest.Environment{
-		BinaryAssetsDirectory:    assets,
+		BinaryAssetsDirectory:    assets(t),
 		CRDDirectoryPaths:        []string{Path(t, "config/crd/bases")},
 		ErrorIfCRDPathMissing:    true,
 		Scheme:                   env.Scheme,
@@ -84,6 +81,14 @@ func Start(t testing.TB) *Env {
 		t.Fatalf("making a client: %v", err)
 	}
 	return env
+}
+
+// assets is the folder of Kubernetes' programs.
+func assets(t testing.TB) string {
+	if named := os.Getenv("KUBEBUILDER_ASSETS"); named != "" {
+		return named
+	}
+	return Path(t, "bin")
 }
 
 // Namespace makes a namespace of a name nobody else has, with the account that
