@@ -4,6 +4,7 @@ package controllers
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,5 +20,6 @@ func CacheOptions() cache.Options {
 		&corev1.Pod{}:                   ours,
 		&corev1.PersistentVolumeClaim{}: ours,
 		&corev1.Service{}:               ours,
+		&policyv1.PodDisruptionBudget{}: ours,
 	}}
 }

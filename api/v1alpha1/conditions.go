@@ -73,6 +73,7 @@ const (
 	ReasonStorageResizeRefused   = "StorageResizeRefused"
 	ReasonServerNameTaken        = "ServerNameTaken"
 	ReasonServiceRefused         = "ServiceRefused"
+	ReasonBudgetRefused          = "BudgetRefused"
 	ReasonClusterAddresses       = "ClusterAddresses"
 	ReasonPlayerAddresses        = "PlayerAddresses"
 )

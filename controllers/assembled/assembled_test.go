@@ -59,6 +59,7 @@ func TestANetworkLives(t *testing.T) {
 		{"servers become ready with counts", serversBecomeReady},
 		{"a full hub grows and an empty one shrinks", hubFollowsPlayers},
 		{"a boost raises the floor and its expiry ends that", boostComesAndGoes},
+		{"a server with players is not evicted, and an empty one is", evictions},
 		{"a deleted server drains before it goes", deletedServerDrains},
 		{"a persistent ordinal meets its claim again", ordinalKeepsItsClaim},
 		{"a claim that cannot grow says so", refusedGrowthIsTold},

@@ -9,7 +9,9 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,6 +30,24 @@ type cached struct {
 	// hideServers and hidePods stand for a cache that shows none yet.
 	hideServers, hidePods bool
 	frozen                map[reflect.Type]map[client.ObjectKey]client.Object
+	// afterWrite is called after every change of an object that exists.
+	afterWrite func()
+}
+
+func (c *cached) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	defer c.wrote()
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
+func (c *cached) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	defer c.wrote()
+	return c.Client.Apply(ctx, object, options...)
+}
+
+func (c *cached) wrote() {
+	if c.afterWrite != nil {
+		c.afterWrite()
+	}
 }
 
 // IndexField makes cached the indexer that the manager's indexes are added to.
@@ -56,7 +76,7 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, object client.Ob
 
 func hidden(object client.Object) bool {
 	switch object.(type) {
-	case *corev1.Pod, *corev1.PersistentVolumeClaim, *corev1.Service:
+	case *corev1.Pod, *corev1.PersistentVolumeClaim, *corev1.Service, *policyv1.PodDisruptionBudget:
 		return object.GetLabels()[podspec.LabelManagedBy] != podspec.ManagedBy
 	}
 	return false
@@ -127,6 +147,12 @@ func (c *cached) freeze(w *world, kinds ...client.Object) {
 			pods := w.pods(podspec.RoleServer)
 			for i := range pods {
 				all = append(all, &pods[i])
+			}
+		case *policyv1.PodDisruptionBudget:
+			var budgets policyv1.PodDisruptionBudgetList
+			w.Expect(w.Client.List(w.t.Context(), &budgets, client.InNamespace(w.namespace))).To(gomega.Succeed())
+			for i := range budgets.Items {
+				all = append(all, &budgets.Items[i])
 			}
 		default:
 			w.t.Fatalf("cannot freeze a %T", kind)

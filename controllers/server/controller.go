@@ -76,7 +76,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servers/status,verbs=get;patch
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups;networks,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=create;get;list;watch;patch
 
 // Reconcile brings one Server up to date: it observes, decides, acts and
@@ -89,8 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.Server) (ct
 	life := r.life(seen)
 	decision := phase.Decide(life.Of(server))
 	pass := &pass{server: server, seen: seen, life: life, decision: decision}
-	// That a mark cannot be set holds up nothing of the server's life.
-	ended := outcome.Join(outcome.Run(ctx, pass, r.steps()), r.markOccupancy(ctx, pass))
+	ended := outcome.Run(ctx, pass, r.steps())
 	if pass.released {
 		r.pacer.Forget(server.UID)
 		return ended.Result(0), ended.Err

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/budget"
 	"github.com/spawnery/spawnery-operator/internal/expect"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
@@ -54,16 +55,18 @@ type Reconciler struct {
 	// Random draws names.
 	Random podspec.IntN
 
-	writes expect.Writes
-	pacer  pace.Pacer
-	ticks  ticks
+	writes  expect.Writes
+	budgets budget.Keeper
+	pacer   pace.Pacer
+	ticks   ticks
 }
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups/status,verbs=get;patch
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=networks;scaleboosts,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 
 // Reconcile brings one ServerGroup up to date: it observes, decides, acts and
 // reports, and reports also when acting failed.
@@ -71,6 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 	key := client.ObjectKeyFromObject(group)
 	if group.DeletionTimestamp != nil {
 		r.writes.Forget(group.UID)
+		r.budgets.Forget(group.UID)
 		r.ticks.forget(key)
 		return ctrl.Result{}, nil
 	}
@@ -79,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 		return ctrl.Result{}, err
 	}
 	decided := r.decide(group, seen)
-	done := r.act(ctx, group, seen, decided)
+	done := outcome.Join(r.act(ctx, group, seen, decided), r.protect(ctx, group, seen))
 	due, err := r.report(ctx, group, seen, decided, done)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -39,6 +39,8 @@ type observation struct {
 	// objects and servers are the same Servers in the same order.
 	objects []v1alpha1.Server
 	servers []fleet.Server
+	// pods are all that carry the group's labels, whoever made them.
+	pods    map[types.UID]*corev1.Pod
 	pending expect.Pending
 	boosts  boosts.Effect
 	waiting int
@@ -101,8 +103,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		})
 	}
 	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
-	pods, err := r.podsOf(ctx, group)
-	if err != nil {
+	if err := r.observePods(ctx, group, seen); err != nil {
 		return err
 	}
 	proxies, err := sighting.ProxyPods(ctx, r.Client, group.Namespace, group.Spec.NetworkRef.Name)
@@ -115,7 +116,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 	for i := range seen.objects {
 		object := &seen.objects[i]
 		presence := sighting.PresenceOf(object, r.Sessions, proxies)
-		one := sighting.ServerOf(object, says, podView(object, pods), presence)
+		one := sighting.ServerOf(object, says, seen.podView(object), presence)
 		if seen.podHash == "" {
 			one.Spec = fleet.SpecCurrent
 		}
@@ -138,32 +139,6 @@ func (r *Reconciler) takeCensus(group client.ObjectKey, seen *observation) {
 	for i := range seen.servers {
 		seen.servers[i].Counts = seen.servers[i].Counts.Seating(census.Seated[seen.servers[i].Name])
 	}
-}
-
-// podsOf returns the UIDs of the group's server pods that the cache shows.
-func (r *Reconciler) podsOf(ctx context.Context, group *v1alpha1.ServerGroup) (map[types.UID]bool, error) {
-	var servers corev1.PodList
-	err := r.Client.List(ctx, &servers, client.InNamespace(group.Namespace),
-		client.MatchingLabels(podspec.GroupPods(podspec.RoleServer, group.Name)))
-	if err != nil {
-		return nil, fmt.Errorf("list the servers' pods: %w", err)
-	}
-	ours := map[types.UID]bool{}
-	for i := range servers.Items {
-		ours[servers.Items[i].UID] = true
-	}
-	return ours, nil
-}
-
-// podView says whether the cache shows the pod that a Server's status names.
-func podView(server *v1alpha1.Server, pods map[types.UID]bool) fleet.PodView {
-	switch uid := types.UID(server.Status.PodUID); {
-	case uid == "":
-		return fleet.PodNone
-	case pods[uid]:
-		return fleet.PodSeen
-	}
-	return fleet.PodUnseen
 }
 
 func boostsOf(objects []v1alpha1.ScaleBoost) []boosts.Boost {

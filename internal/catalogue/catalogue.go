@@ -114,6 +114,7 @@ func serverGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonNetworkNotAccepted, "The Network is not the accepted one of its namespace."),
 		isFalse(v1alpha1.ReasonInvalidMount, "A mount cannot be made; the message names it."),
 		isFalse(v1alpha1.ReasonServerNameTaken, "The name of an ordinal's Server is taken by one of another group; the message names it."),
+		isFalse(v1alpha1.ReasonBudgetRefused, "The disruption budget could not be made; the message says why. Node drains may throw players out."),
 		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the Server."),
 		isFalse(v1alpha1.ReasonNamespaceTerminating, "The namespace is being deleted; nothing is created in it."),
 		isFalse(v1alpha1.ReasonPermissionDenied, "The operator lacks a permission; the message holds the API server's words."),

@@ -69,6 +69,10 @@ func workloads() []Permission {
 			Why: "Players reach a ProxyGroup by a Service; its owner reference deletes it.",
 		},
 		{
+			Scope: Cluster, Group: "policy", Resource: "poddisruptionbudgets", Verbs: []string{"get", "list", "watch", "create", "patch"},
+			Why: "A group's budget counts its servers with players, so that a node drain throws nobody out; its owner reference deletes it.",
+		},
+		{
 			Scope: Cluster, Resource: "nodes", Verbs: []string{"get", "list", "watch"},
 			Why: "A node's address is what players type when a ProxyGroup is exposed by NodePort.",
 		},
