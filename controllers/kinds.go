@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/spawnery/spawnery-operator/controllers/network"
+	"github.com/spawnery/spawnery-operator/controllers/orphans"
 	"github.com/spawnery/spawnery-operator/controllers/proxygroup"
+	"github.com/spawnery/spawnery-operator/controllers/scaleboost"
 	"github.com/spawnery/spawnery-operator/controllers/server"
 	"github.com/spawnery/spawnery-operator/controllers/servergroup"
 	"github.com/spawnery/spawnery-operator/internal/agentauth"
@@ -87,6 +89,17 @@ func (s *setup) addProxyGroup() error {
 		SessionServer: s.SessionServer,
 		Random:        mathrand.IntN,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ProxyGroup))
+}
+
+// addSweeps adds what tidies up once a minute.
+func (s *setup) addSweeps() error {
+	leftover := &orphans.Sweeper{Client: s.mgr.GetClient(), Live: s.mgr.GetAPIReader(), Clock: s.Clock}
+	expired := &scaleboost.Sweeper{Client: s.mgr.GetClient(), Clock: s.Clock}
+	err := s.mgr.Add(&sweeps{clock: s.Clock, all: map[string]sweep{"orphans": leftover.Sweep, "expired boosts": expired.Sweep}})
+	if err != nil {
+		return fmt.Errorf("add the sweeps: %w", err)
+	}
+	return nil
 }
 
 // addChannel adds what agents and proxies talk to.

@@ -58,7 +58,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Clock:     o.Clock,
 		}),
 	}
-	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup())
+	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addSweeps())
 }
 
 // hosts are the names beside the Service's that agents may dial.

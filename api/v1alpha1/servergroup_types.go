@@ -353,7 +353,7 @@ type ServerGroupStatus struct {
 // +kubebuilder:printcolumn:name="Boosted",type=integer,JSONPath=`.status.boostedReplicas`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{PodDisruptionBudget,v1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
 type ServerGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

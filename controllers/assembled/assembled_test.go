@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/rbacaudit"
 	"github.com/spawnery/spawnery-operator/internal/testenv"
 )
@@ -159,7 +160,15 @@ func ordinalKeepsItsClaim(w *world) {
 func anotherManager(w *world, stop func()) {
 	before := w.uids()
 	stop()
+	leftover := &v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "hub-thursday", Labels: podspec.ManagedLabels()}}
+	leftover.Spec = v1alpha1.ScaleBoostSpec{
+		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 2, ExpiresAt: new(metav1.NewTime(time.Now().Add(-time.Hour))),
+	}
+	w.create(leftover)
 	w.startManager()
+	w.Eventually(func() bool {
+		return apierrors.IsNotFound(w.Client.Get(w.t.Context(), client.ObjectKeyFromObject(leftover), leftover))
+	}).Should(gomega.BeTrue(), "a boost of the operator's own goes once it has expired")
 	// The time a new leader gives its servers to report is over when the group
 	// is decided on again: its decision says so.
 	w.Eventually(func() *int32 { return w.group("hub").Status.FreeSlots }).Should(gomega.HaveValue(gomega.BeEquivalentTo(100)))
