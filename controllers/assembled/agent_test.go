@@ -22,13 +22,19 @@ type agent struct {
 	stop    context.CancelFunc
 	changed chan struct{}
 
-	mu      sync.Mutex
-	players int32
+	mu   sync.Mutex
+	game game
 }
 
-func newAgent(ctx context.Context, server, directory string, players int32) *agent {
+// game is what an agent sees of its game.
+type game struct {
+	players, slots int32
+	closed         bool
+}
+
+func newAgent(ctx context.Context, server, directory string, game game) *agent {
 	ctx, cancel := context.WithCancel(ctx)
-	one := &agent{server: server, stop: cancel, changed: make(chan struct{}, 1), players: players}
+	one := &agent{server: server, stop: cancel, changed: make(chan struct{}, 1), game: game}
 	go func() {
 		_ = channelclient.RunServer(ctx, channelclient.Config{
 			Directory: directory, TokenFile: filepath.Join(directory, "token"), Version: "test", Clock: clock.RealClock{},
@@ -38,9 +44,9 @@ func newAgent(ctx context.Context, server, directory string, players int32) *age
 	return one
 }
 
-func (a *agent) set(players int32) {
+func (a *agent) set(game game) {
 	a.mu.Lock()
-	a.players = players
+	a.game = game
 	a.mu.Unlock()
 	select {
 	case a.changed <- struct{}{}:
@@ -51,7 +57,7 @@ func (a *agent) set(players int32) {
 func (a *agent) report() *agentv1alpha1.ServerMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return report(a.players)
+	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: reportOf(a.game)}}
 }
 
 // obey saves at once when it is asked to.
@@ -63,13 +69,13 @@ func (a *agent) obey(_ context.Context, order *agentv1alpha1.ServerOrder, answer
 	}
 }
 
-func reportOf(players int32) *agentv1alpha1.ServerReport {
+func reportOf(game game) *agentv1alpha1.ServerReport {
 	return &agentv1alpha1.ServerReport{
 		SampledAt:  timestamppb.Now(),
 		GameState:  agentv1alpha1.GameState_GAME_STATE_READY,
 		Forwarding: agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE,
-		Online:     players,
-		Slots:      50,
-		JoinsOpen:  true,
+		Online:     game.players,
+		Slots:      game.slots,
+		JoinsOpen:  !game.closed,
 	}
 }

@@ -49,6 +49,7 @@ func survival(replicas int32) *v1alpha1.ServerGroup {
 // TestANetworkLives walks one network through its life. The parts build on
 // each other, so a part that fails ends the walk.
 func TestANetworkLives(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := w.startManager()
 	w.create(network(), hub(), survival(2), front())

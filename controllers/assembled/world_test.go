@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/controllers"
 	"github.com/spawnery/spawnery-operator/internal/agentserver"
@@ -51,16 +50,23 @@ type world struct {
 
 	mu     sync.Mutex
 	agents map[types.UID]*agent
-	online map[string]int32
+	games  map[string]game
+	// stuck keeps pods from running that do not run yet.
+	stuck bool
 }
 
-// newWorld starts the API server, installs what config/ ships, and a kubelet
-// that runs every pod at once. The manager is started by startManager.
+// newWorld is a world in a namespace of its own.
 func newWorld(t *testing.T) *world {
+	return newWorldIn(t, (*testenv.Env).Namespace)
+}
+
+// newWorldIn starts the API server, installs what config/ ships, and a kubelet
+// that runs every pod at once. The manager is started by startManager.
+func newWorldIn(t *testing.T, namespace func(*testenv.Env, testing.TB) string) *world {
 	env := testenv.Start(t)
 	w := &world{
 		Env: env, WithT: gomega.NewWithT(t), t: t,
-		agents: map[types.UID]*agent{}, online: map[string]int32{},
+		agents: map[types.UID]*agent{}, games: map[string]game{},
 	}
 	w.SetDefaultEventuallyTimeout(patience)
 	w.SetDefaultEventuallyPollingInterval(glance)
@@ -74,7 +80,7 @@ func newWorld(t *testing.T) *world {
 	var err error
 	w.kube, err = kubernetes.NewForConfig(env.Config)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
-	w.namespace = env.Namespace(t)
+	w.namespace = namespace(env, t)
 	w.startNode()
 	w.address = freeAddress(w)
 	w.every(glance, w.kubelet)
@@ -161,6 +167,7 @@ func (w *world) kubelet(ctx context.Context) {
 			_ = w.Client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 		case pod.Spec.NodeName == "":
 			_ = w.Client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})
+		case pod.Status.Phase == corev1.PodPending && w.areStuck():
 		case pod.Status.Phase == corev1.PodPending:
 			runPod(pod)
 			_ = w.Client.Status().Update(ctx, pod)
@@ -184,14 +191,34 @@ func runPod(pod *corev1.Pod) {
 	}
 }
 
-// join sets how many players the agent of a server reports.
-func (w *world) join(server string, players int32) {
+// hold keeps pods from running that do not run yet, or lets them.
+func (w *world) hold(stuck bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.online[server] = players
+	w.stuck = stuck
+}
+
+func (w *world) areStuck() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stuck
+}
+
+// join sets how many players the agent of a server reports.
+func (w *world) join(server string, players int32) {
+	w.play(server, func(g *game) { g.players = players })
+}
+
+// play changes what the agent of a server sees of its game.
+func (w *world) play(server string, change func(*game)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := w.games[server]
+	change(&seen)
+	w.games[server] = seen
 	for _, one := range w.agents {
 		if one.server == server {
-			one.set(players)
+			one.set(seen)
 		}
 	}
 }
@@ -206,7 +233,15 @@ func (w *world) startAgent(ctx context.Context, pod *corev1.Pod) {
 	if !ok {
 		return
 	}
-	w.agents[pod.UID] = newAgent(ctx, pod.Name, directory, w.online[pod.Name])
+	var group v1alpha1.ServerGroup
+	key := client.ObjectKey{Namespace: pod.Namespace, Name: pod.Labels[podspec.LabelGroup]}
+	if w.Client.Get(ctx, key, &group) != nil {
+		return
+	}
+	seen := w.games[pod.Name]
+	seen.slots = group.Spec.MaxPlayers
+	w.games[pod.Name] = seen
+	w.agents[pod.UID] = newAgent(ctx, pod.Name, directory, seen)
 }
 
 func (w *world) endAgent(uid types.UID) {
@@ -247,11 +282,6 @@ func (w *world) channelFiles(ctx context.Context, pod *corev1.Pod) (string, bool
 		}
 	}
 	return directory, true
-}
-
-// report is what an agent of a game in order says.
-func report(players int32) *agentv1alpha1.ServerMessage {
-	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: reportOf(players)}}
 }
 
 // objects of the world

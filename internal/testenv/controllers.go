@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // StartControllers runs some of Kubernetes' own controllers beside the API
@@ -18,16 +15,12 @@ import (
 // --controllers has for them. What they say is logged when the test fails.
 func (e *Env) StartControllers(t testing.TB, names ...string) {
 	t.Helper()
-	program := filepath.Join(assets(t), "kube-controller-manager")
+	program := filepath.Join(Assets(t), "kube-controller-manager")
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("no kube-controller-manager in %s: run make kube-api-binaries", assets(t))
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(e.kubeconfig(), kubeconfig); err != nil {
-		t.Fatalf("writing a kubeconfig: %v", err)
+		t.Fatalf("no kube-controller-manager in %s: run make kube-api-binaries", Assets(t))
 	}
 	var words strings.Builder
-	command := exec.CommandContext(t.Context(), program, "--kubeconfig="+kubeconfig,
+	command := exec.CommandContext(t.Context(), program, "--kubeconfig="+Kubeconfig(t, e.Config),
 		"--controllers="+strings.Join(names, ","), "--leader-elect=false", "--secure-port=0")
 	command.Stdout, command.Stderr = &words, &words
 	if err := command.Start(); err != nil {
@@ -40,17 +33,4 @@ func (e *Env) StartControllers(t testing.TB, names ...string) {
 			t.Logf("kube-controller-manager:\n%s", words.String())
 		}
 	})
-}
-
-// kubeconfig reaches the API server as an administrator.
-func (e *Env) kubeconfig() clientcmdapi.Config {
-	const name = "test"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: e.Config.Host, CertificateAuthorityData: e.Config.CAData}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{
-		ClientCertificateData: e.Config.CertData, ClientKeyData: e.Config.KeyData,
-	}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	config.CurrentContext = name
-	return *config
 }

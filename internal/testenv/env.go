@@ -5,6 +5,7 @@
 package testenv
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -46,14 +49,15 @@ type Env struct {
 // ends. It fails the test, saying what to build, when the binaries are missing.
 func Start(t testing.TB) *Env {
 	t.Helper()
+	assets := Assets(t)
 	for _, binary := range []string{"etcd", "kube-apiserver"} {
-		if _, err := os.Stat(filepath.Join(assets(t), binary)); err != nil {
-			t.Fatalf("no %s in %s: run make kube-api-binaries", binary, assets(t))
+		if _, err := os.Stat(filepath.Join(assets, binary)); err != nil {
+			t.Fatalf("no %s in %s: run make kube-api-binaries", binary, assets)
 		}
 	}
 	env := &Env{Scheme: scheme(t), auditLog: filepath.Join(t.TempDir(), "audit.log")}
 	control := &envtest.Environment{
-		BinaryAssetsDirectory:    assets(t),
+		BinaryAssetsDirectory:    assets,
 		CRDDirectoryPaths:        []string{Path(t, "config/crd/bases")},
 		ErrorIfCRDPathMissing:    true,
 		Scheme:                   env.Scheme,
@@ -83,12 +87,10 @@ func Start(t testing.TB) *Env {
 	return env
 }
 
-// assets is the folder of Kubernetes' programs.
-func assets(t testing.TB) string {
-	if named := os.Getenv("KUBEBUILDER_ASSETS"); named != "" {
-		return named
-	}
-	return Path(t, "bin")
+// Assets is the folder of the programs that Kubernetes consists of.
+func Assets(t testing.TB) string {
+	t.Helper()
+	return cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), Path(t, "bin"))
 }
 
 // Namespace makes a namespace of a name nobody else has, with the account that
@@ -115,6 +117,25 @@ func (e *Env) AsServiceAccount(namespace, name string) *rest.Config {
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
 	}
 	return config
+}
+
+// Kubeconfig writes a kubeconfig file that reaches the API server as a
+// configuration does, and returns its path.
+func Kubeconfig(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	content := clientcmdapi.NewConfig()
+	content.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	content.AuthInfos["test"] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
+		Impersonate: config.Impersonate.UserName, ImpersonateGroups: config.Impersonate.Groups,
+	}
+	content.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	content.CurrentContext = "test"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*content, file); err != nil {
+		t.Fatalf("writing a kubeconfig: %v", err)
+	}
+	return file
 }
 
 // Path returns the absolute path of something in the project, given its path
