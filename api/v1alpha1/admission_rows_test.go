@@ -79,7 +79,7 @@ func createRows() map[string]admissionRow {
 	rows := map[string]admissionRow{}
 	for _, part := range []map[string]admissionRow{
 		networkRows(), proxyGroupRows(), groupTypeRows(), groupNumberRows(),
-		gameServerRows(), environmentRows(), serverRows(), boostRows(),
+		updateStrategyRows(), gameServerRows(), environmentRows(), serverRows(), boostRows(),
 	} {
 		maps.Copy(rows, part)
 	}
@@ -359,6 +359,53 @@ func groupTypeRows() map[string]admissionRow {
 	}
 }
 
+func updateStrategyRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"a persistent group has no update": {
+			base:   "persistent",
+			accept: `spec: {update: null}`,
+			reject: `spec: {update: {maxUnavailable: 1}}`,
+			want:   "spec: Invalid value: update is only allowed for type Ephemeral",
+		},
+		"an update has a known strategy": {
+			base:   "ephemeral",
+			accept: `spec: {update: {strategy: RollingUpdate, maxUnavailable: 2, maxStaleSeconds: 3600, minAvailable: 1}}`,
+			reject: `spec: {update: {strategy: Recreate}}`,
+			want:   `spec.update.strategy: Unsupported value: "Recreate": supported values: "RollingUpdate", "WhenEmpty"`,
+		},
+		"an update takes at least one server at a time": {
+			base:   "ephemeral",
+			accept: `spec: {update: {maxUnavailable: 1}}`,
+			reject: `spec: {update: {maxUnavailable: 0}}`,
+			want:   "spec.update.maxUnavailable: Invalid value: 0: spec.update.maxUnavailable in body should be greater than or equal to 1",
+		},
+		"an update forces nobody before it began": {
+			base:   "ephemeral",
+			accept: `spec: {update: {maxStaleSeconds: 0}}`,
+			reject: `spec: {update: {maxStaleSeconds: -1}}`,
+			want:   "spec.update.maxStaleSeconds: Invalid value: -1: spec.update.maxStaleSeconds in body should be greater than or equal to 0",
+		},
+		"an update that waits forces nobody": {
+			base:   "ephemeral",
+			accept: `spec: {update: {strategy: WhenEmpty}}`,
+			reject: `spec: {update: {strategy: WhenEmpty, maxStaleSeconds: 1}}`,
+			want:   "spec.update: Invalid value: maxStaleSeconds must be 0 with strategy WhenEmpty",
+		},
+		"an update leaves at least one server": {
+			base:   "ephemeral",
+			accept: `spec: {update: {minAvailable: 1}}`,
+			reject: `spec: {update: {minAvailable: 0}}`,
+			want:   "spec.update.minAvailable: Invalid value: 0: spec.update.minAvailable in body should be greater than or equal to 1",
+		},
+		"an update has a server to replace": {
+			base:   "ephemeral",
+			accept: `spec: {update: {minAvailable: 7}}`,
+			reject: `spec: {update: {minAvailable: 8}}`,
+			want:   "spec: Invalid value: update.minAvailable must be less than scaling.maxReplicas",
+		},
+	}
+}
+
 func groupNumberRows() map[string]admissionRow {
 	return map[string]admissionRow{
 		"a server lets somebody in": {
@@ -416,6 +463,12 @@ func groupNumberRows() map[string]admissionRow {
 			accept: `spec: {scaling: {scaleDownStabilizationSeconds: 5}}`,
 			reject: `spec: {scaling: {scaleDownStabilizationSeconds: -1}}`,
 			want:   "spec.scaling.scaleDownStabilizationSeconds: Invalid value: -1: spec.scaling.scaleDownStabilizationSeconds in body should be greater than or equal to 0",
+		},
+		"consolidation is switched on or off": {
+			base:   "ephemeral",
+			accept: `spec: {scaling: {consolidation: Enabled}}`,
+			reject: `spec: {scaling: {consolidation: Always}}`,
+			want:   `spec.scaling.consolidation: Unsupported value: "Always": supported values: "Disabled", "Enabled"`,
 		},
 		"a persistent group's number is not below nothing": {
 			base:   "persistent",
@@ -684,7 +737,25 @@ func boostRows() map[string]admissionRow {
 			base:   "boost",
 			accept: `spec: {replicas: 1}`,
 			reject: `spec: {replicas: 0}`,
-			want:   "spec.replicas: Invalid value: 0: spec.replicas in body should be greater than or equal to 1",
+			want:   "spec: Invalid value: replicas must be at least 1 with mode Add",
+		},
+		"a pin may be to no server": {
+			base:   "boost",
+			accept: `spec: {mode: Exact, replicas: 0}`,
+			reject: `spec: {mode: Exact, replicas: -1}`,
+			want:   "spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0",
+		},
+		"a pin is to a number": {
+			base:   "boost",
+			accept: `spec: {mode: Exact, replicas: 9}`,
+			reject: `spec: {mode: Exact, replicas: null}`,
+			want:   "spec.replicas: Required value",
+		},
+		"a boost is of a known mode": {
+			base:   "boost",
+			accept: `spec: {mode: Add}`,
+			reject: `spec: {mode: Most}`,
+			want:   `spec.mode: Unsupported value: "Most": supported values: "Add", "Exact"`,
 		},
 		"a boost names its group": {
 			base:   "boost",

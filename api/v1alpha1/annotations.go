@@ -8,6 +8,15 @@ const (
 	// UUID by it and worlds already exist.
 	AnnotationConfirmOnlineMode = GroupName + "/confirm-online-mode"
 
+	// AnnotationRetry on a ServerGroup starts over after failed starts: each new
+	// value that is not empty resets the streak once. Any text will do, such as
+	// a time or a person's name.
+	AnnotationRetry = GroupName + "/retry"
+
+	// AnnotationRestartedAt on a ServerGroup is part of the digest of its spec:
+	// another value replaces every server by the ordinary rules.
+	AnnotationRestartedAt = GroupName + "/restartedAt"
+
 	// FinalizerDrain keeps a Server until its players have left and its pod
 	// is gone.
 	FinalizerDrain = GroupName + "/drain"

@@ -49,7 +49,7 @@ func TestKindsAreNamedAndListedAsDocumented(t *testing.T) {
 		"ProxyGroup":  {[]string{"mcproxy"}, []string{"Phase", "Ready", "Address", "Players", "Age"}},
 		"ServerGroup": {[]string{"mcgroup"}, []string{"Type", "Phase", "Ready", "Replicas", "Players", "Free Slots", "Boosted", "Age"}},
 		"Server":      {[]string{"mcsrv"}, []string{"Group", "Phase", "Players", "Slots", "Registered", "Age"}},
-		"ScaleBoost":  {[]string{"boost", "boosts"}, []string{"Group", "Replicas", "Expires", "Age"}},
+		"ScaleBoost":  {[]string{"boost", "boosts"}, []string{"Group", "Mode", "Replicas", "Expires", "Age"}},
 	}
 	got := map[string]listing{}
 	for _, crd := range crds(t) {

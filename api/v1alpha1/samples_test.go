@@ -87,7 +87,7 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 			"failedRetentionSeconds":        int64(3600),
 			"scaling": map[string]any{
 				"minReplicas": int64(2), "maxReplicas": int64(8), "spareSlots": int64(30),
-				"scaleDownStabilizationSeconds": int64(300),
+				"scaleDownStabilizationSeconds": int64(300), "consolidation": "Disabled",
 			},
 			"server": map[string]any{
 				"flavor": "Paper", "forwarding": "Velocity", "dataDir": "/data",
@@ -96,6 +96,7 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 		},
 		"testdata/boost.yaml": {
 			"groupRef":  map[string]any{"name": "hub"},
+			"mode":      "Add",
 			"replicas":  int64(2),
 			"expiresAt": "2026-09-19T23:00:00Z",
 		},

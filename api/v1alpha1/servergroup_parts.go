@@ -49,6 +49,73 @@ type Storage struct {
 	AccessModes []AccessMode `json:"accessModes,omitempty"`
 }
 
+// Consolidation says whether players are gathered on fewer servers.
+//
+// +kubebuilder:validation:Enum=Disabled;Enabled
+type Consolidation string
+
+const (
+	// ConsolidationDisabled leaves players where they are.
+	ConsolidationDisabled Consolidation = "Disabled"
+	// ConsolidationEnabled retires servers that the others can do without.
+	ConsolidationEnabled Consolidation = "Enabled"
+)
+
+// UpdateStrategy says which servers of an old spec may be told to go.
+//
+// +kubebuilder:validation:Enum=RollingUpdate;WhenEmpty
+type UpdateStrategy string
+
+const (
+	// UpdateRolling retires also those that have players.
+	UpdateRolling UpdateStrategy = "RollingUpdate"
+	// UpdateWhenEmpty replaces those that are empty by themselves.
+	UpdateWhenEmpty UpdateStrategy = "WhenEmpty"
+)
+
+// ServerUpdate says how the servers of an Ephemeral group are replaced when its
+// spec changes. A new server comes first.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="self.strategy != 'WhenEmpty' || self.maxStaleSeconds == 0",message="maxStaleSeconds must be 0 with strategy WhenEmpty"
+type ServerUpdate struct {
+	// strategy is RollingUpdate or WhenEmpty. RollingUpdate retires servers of
+	// the old spec: they take nobody new, and their players stay until they
+	// leave. WhenEmpty waits until a server is empty. Default: RollingUpdate.
+	//
+	// +optional
+	// +default="RollingUpdate"
+	Strategy UpdateStrategy `json:"strategy,omitempty"`
+
+	// maxUnavailable is how many servers may be on their way out at once
+	// because of an update. Default: 1.
+	//
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
+
+	// maxStaleSeconds is how long a server that is retired because of an update
+	// or a pin keeps its players, in seconds, before they are moved as in any
+	// drain. 0: as long as they stay. Must be 0 with strategy WhenEmpty.
+	// Default: 0.
+	//
+	// +optional
+	// +default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=604800
+	MaxStaleSeconds *int32 `json:"maxStaleSeconds,omitempty"`
+
+	// minAvailable is the number of servers that players can join and that an
+	// update leaves at least; less than scaling.maxReplicas. Default: none.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MinAvailable int32 `json:"minAvailable,omitempty"`
+}
+
 // ServerDrain bounds how long a server waits for its players to leave.
 //
 // +kubebuilder:validation:MinProperties=1

@@ -38,7 +38,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.minReplicas <= self.maxReplicas",message="minReplicas must not exceed maxReplicas"
 type Scaling struct {
 	// minReplicas is the number of servers that stand ready with nobody
-	// online. Live boosts add to it.
+	// online. Live boosts add to it, and a pin takes its place.
 	//
 	// +required
 	// +kubebuilder:validation:Minimum=0
@@ -69,6 +69,17 @@ type Scaling struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=604800
 	ScaleDownStabilizationSeconds *int32 `json:"scaleDownStabilizationSeconds,omitempty"`
+
+	// consolidation is Disabled or Enabled. Players that are spread over all
+	// servers keep every one occupied, so that none ever empties. Enabled
+	// retires one server at a time, the emptiest whose players the others can
+	// take with spareSlots still free, once that has held for
+	// scaleDownStabilizationSeconds. Its players stay until they leave.
+	// Default: Disabled.
+	//
+	// +optional
+	// +default="Disabled"
+	Consolidation Consolidation `json:"consolidation,omitempty"`
 }
 
 // ServerGroupSpec describes servers that all do the same. An edit of image,
@@ -79,6 +90,8 @@ type Scaling struct {
 // +kubebuilder:validation:XValidation:rule="has(self.scaling) == (self.type == 'Ephemeral')",message="scaling is required for type Ephemeral and forbidden for Persistent"
 // +kubebuilder:validation:XValidation:rule="has(self.replicas) == (self.type == 'Persistent')",message="replicas is required for type Persistent and forbidden for Ephemeral"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == (self.type == 'Persistent')",message="storage is required for type Persistent and forbidden for Ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(self.update) || self.type == 'Ephemeral'",message="update is only allowed for type Ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(self.update) || !has(self.update.minAvailable) || !has(self.scaling) || self.update.minAvailable < self.scaling.maxReplicas",message="update.minAvailable must be less than scaling.maxReplicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.mounts) || self.mounts.all(mount, mount.mountPath != self.server.dataDir && !self.server.dataDir.startsWith(mount.mountPath + '/'))",message="a mount must not cover server.dataDir"
 type ServerGroupSpec struct {
 	// networkRef names the Network this group belongs to. Immutable.
@@ -136,6 +149,14 @@ type ServerGroupSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Scaling (Ephemeral)"
 	Scaling Scaling `json:"scaling,omitzero"`
+
+	// update says how servers of an Ephemeral group are replaced when its spec
+	// changes; forbidden for Persistent. Default: RollingUpdate, one at a time,
+	// and no server is ever forced to go.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update (Ephemeral)",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Update ServerUpdate `json:"update,omitzero"`
 
 	// replicas is the number of servers of a Persistent group; required
 	// there, forbidden for Ephemeral. Lowering it takes the highest ordinal
@@ -299,13 +320,29 @@ type ServerGroupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Free seats"
 	FreeSlots *int32 `json:"freeSlots,omitempty"`
 
-	// boostedReplicas is the sum of the live boosts, also where the ceiling
-	// holds servers back.
+	// boostedReplicas is the sum of the live boosts of mode Add, also where the
+	// ceiling holds servers back; 0 while the group is pinned.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Boosted servers"
 	BoostedReplicas *int32 `json:"boostedReplicas,omitempty"`
+
+	// pinnedReplicas is the number that the newest live boost of mode Exact
+	// holds an Ephemeral group at, as it is written there. Absent: the group is
+	// not pinned.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pinned servers"
+	PinnedReplicas *int32 `json:"pinnedReplicas,omitempty"`
+
+	// pinnedUntil is when that boost expires. Absent: the group is not pinned,
+	// or its pin has no end.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pinned until"
+	PinnedUntil *metav1.Time `json:"pinnedUntil,omitempty"`
 
 	// consecutiveFailures is the number of failed starts since the last
 	// success.
@@ -320,6 +357,15 @@ type ServerGroupStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last failure"
 	LastFailureAt *metav1.Time `json:"lastFailureAt,omitempty"`
+
+	// observedRetry is the last value of the annotation spawnery.cloud/retry
+	// that started over after failures, its first 253 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed retry"
+	ObservedRetry string `json:"observedRetry,omitempty"`
 
 	// firstRegisteredAt is when a server of this group was first registered
 	// with the proxies. Never cleared.

@@ -119,7 +119,7 @@ func hubFollowsPlayers(w *world) {
 func boostComesAndGoes(w *world) {
 	expiry := metav1.NewTime(time.Now().Add(4 * time.Second))
 	boost := &v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "hub-friday"}}
-	boost.Spec = v1alpha1.ScaleBoostSpec{GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 2, ExpiresAt: &expiry}
+	boost.Spec = v1alpha1.ScaleBoostSpec{GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: new(int32(2)), ExpiresAt: &expiry}
 	w.create(boost)
 	w.Eventually(w.readyHubs).Should(gomega.HaveLen(4), "two by its spec, two by the boost, with nobody online")
 	w.Expect(w.group("hub").Status.BoostedReplicas).To(gomega.HaveValue(gomega.BeEquivalentTo(2)))

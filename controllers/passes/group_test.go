@@ -61,7 +61,7 @@ func groupWithoutNetwork(w *world) {
 		g.Spec.Scaling.MinReplicas = new(int32(0))
 	})
 	w.create(&v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "more"}, Spec: v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 3,
+		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: new(int32(3)),
 	}})
 	before := len(w.servers())
 	w.tick()
@@ -173,7 +173,7 @@ func limitedByBoost(w *world) {
 	w.create(hub())
 	expires := metav1.NewTime(w.clock.Now().Add(time.Hour))
 	w.create(&v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "friday"}, Spec: v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 6, ExpiresAt: &expires,
+		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: new(int32(6)), ExpiresAt: &expires,
 	}})
 	w.settle(aGroup, "hub")
 	w.Expect(w.groupStatus("hub").BoostedReplicas).To(gomega.HaveValue(gomega.BeEquivalentTo(6)))
@@ -190,7 +190,7 @@ func limitedByBoost(w *world) {
 func boostOnPersistent(w *world) {
 	w.ordinal()
 	w.create(&v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "friday"}, Spec: v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: "survival"}, Replicas: 6,
+		GroupRef: v1alpha1.GroupReference{Name: "survival"}, Replicas: new(int32(6)),
 	}})
 	w.settle(aGroup, "survival")
 	w.Expect(w.groupStatus("survival").BoostedReplicas).To(gomega.HaveValue(gomega.BeEquivalentTo(6)))

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -148,7 +149,7 @@ func boostsOf(objects []v1alpha1.ScaleBoost) []boosts.Boost {
 			continue
 		}
 		all = append(all, boosts.Boost{
-			Replicas:  int(objects[i].Spec.Replicas),
+			Replicas:  int(ptr.Deref(objects[i].Spec.Replicas, 0)),
 			ExpiresAt: sighting.Instant(objects[i].Spec.ExpiresAt),
 		})
 	}

@@ -84,6 +84,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ServerSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerStatus"):
 		return &apiv1alpha1.ServerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerUpdate"):
+		return &apiv1alpha1.ServerUpdateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerUser"):
 		return &apiv1alpha1.ServerUserApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Storage"):

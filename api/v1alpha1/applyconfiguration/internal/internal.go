@@ -27,6 +27,10 @@ var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.AccessMode
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.BoostMode
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.Consolidation
+  scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.EnvVar
   map:
     fields:
@@ -406,12 +410,20 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: groupRef
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.GroupReference
+    - name: mode
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.BoostMode
+      default: Add
     - name: replicas
       type:
         scalar: numeric
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Scaling
   map:
     fields:
+    - name: consolidation
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.Consolidation
+      default: Disabled
     - name: maxReplicas
       type:
         scalar: numeric
@@ -567,6 +579,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: type
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.GroupType
+    - name: update
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerUpdate
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerGroupStatus
   map:
     fields:
@@ -599,12 +614,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: observedGeneration
       type:
         scalar: numeric
+    - name: observedRetry
+      type:
+        scalar: string
     - name: onlinePlayers
       type:
         scalar: numeric
     - name: phase
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.GroupPhase
+    - name: pinnedReplicas
+      type:
+        scalar: numeric
+    - name: pinnedUntil
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: readyReplicas
       type:
         scalar: numeric
@@ -714,6 +738,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: wasRegistered
       type:
         scalar: boolean
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerUpdate
+  map:
+    fields:
+    - name: maxStaleSeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: maxUnavailable
+      type:
+        scalar: numeric
+      default: 1
+    - name: minAvailable
+      type:
+        scalar: numeric
+    - name: strategy
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.UpdateStrategy
+      default: RollingUpdate
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerUser
   map:
     fields:
@@ -748,6 +790,8 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TrafficPolicy
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.UpdateStrategy
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.UserPolicy
   scalar: string

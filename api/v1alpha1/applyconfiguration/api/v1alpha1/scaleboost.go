@@ -16,8 +16,9 @@ import (
 // ScaleBoostApplyConfiguration represents a declarative configuration of the ScaleBoost type for use
 // with apply.
 //
-// ScaleBoost raises the floor of an ephemeral ServerGroup for a while. It has
-// no status: what it does shows on the group, as status.boostedReplicas.
+// ScaleBoost raises the floor of an ephemeral ServerGroup for a while, or holds
+// the group at a number of servers. It has no status: what it does shows on the
+// group, as status.boostedReplicas and status.pinnedReplicas.
 type ScaleBoostApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard metadata of an object.

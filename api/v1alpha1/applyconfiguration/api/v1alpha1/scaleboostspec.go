@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	apiv1alpha1 "github.com/spawnery/spawnery-operator/api/v1alpha1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,11 +14,18 @@ import (
 //
 // ScaleBoostSpec says by how much, where, and until when.
 type ScaleBoostSpecApplyConfiguration struct {
-	// groupRef names the ServerGroup whose floor is raised. A boost of a
-	// persistent group shows in its status and moves nothing.
+	// groupRef names the ServerGroup that is boosted. A boost of a persistent
+	// group moves nothing; with mode Add it shows in the group's status.
 	GroupRef *GroupReferenceApplyConfiguration `json:"groupRef,omitempty"`
-	// replicas is the number of servers added to the group's floor. Boosts of
-	// one group add up; its ceiling binds all the same.
+	// mode is Add or Exact. Add raises the group's floor by replicas; such
+	// boosts of one group add up. Exact pins the group: floor and ceiling are
+	// both replicas, of several the newest counts, and Add boosts pause. Empty
+	// servers above the number go at once, occupied ones take nobody new and
+	// go when their players have left. Default: Add.
+	Mode *apiv1alpha1.BoostMode `json:"mode,omitempty"`
+	// replicas is a number of servers: at least 1 with mode Add, where it is
+	// added to the group's floor, and also 0 with mode Exact, where the group
+	// is held at it. The group's maxReplicas binds in either mode.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// expiresAt is the instant, RFC 3339, from which the boost counts no
 	// more, by the operator's clock. Default: it never expires.
@@ -35,6 +43,14 @@ func ScaleBoostSpec() *ScaleBoostSpecApplyConfiguration {
 // If called multiple times, the GroupRef field is set to the value of the last call.
 func (b *ScaleBoostSpecApplyConfiguration) WithGroupRef(value *GroupReferenceApplyConfiguration) *ScaleBoostSpecApplyConfiguration {
 	b.GroupRef = value
+	return b
+}
+
+// WithMode sets the Mode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mode field is set to the value of the last call.
+func (b *ScaleBoostSpecApplyConfiguration) WithMode(value apiv1alpha1.BoostMode) *ScaleBoostSpecApplyConfiguration {
+	b.Mode = &value
 	return b
 }
 

@@ -4,13 +4,17 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
 // ScalingApplyConfiguration represents a declarative configuration of the Scaling type for use
 // with apply.
 //
 // Scaling sizes an ephemeral group by the seats it can offer.
 type ScalingApplyConfiguration struct {
 	// minReplicas is the number of servers that stand ready with nobody
-	// online. Live boosts add to it.
+	// online. Live boosts add to it, and a pin takes its place.
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 	// maxReplicas is the most servers the group ever has; it binds against
 	// demand and boosts alike.
@@ -21,6 +25,13 @@ type ScalingApplyConfiguration struct {
 	// scaleDownStabilizationSeconds is how long a server must have been empty
 	// before it is removed, in seconds. Default: 300.
 	ScaleDownStabilizationSeconds *int32 `json:"scaleDownStabilizationSeconds,omitempty"`
+	// consolidation is Disabled or Enabled. Players that are spread over all
+	// servers keep every one occupied, so that none ever empties. Enabled
+	// retires one server at a time, the emptiest whose players the others can
+	// take with spareSlots still free, once that has held for
+	// scaleDownStabilizationSeconds. Its players stay until they leave.
+	// Default: Disabled.
+	Consolidation *apiv1alpha1.Consolidation `json:"consolidation,omitempty"`
 }
 
 // ScalingApplyConfiguration constructs a declarative configuration of the Scaling type for use with
@@ -58,5 +69,13 @@ func (b *ScalingApplyConfiguration) WithSpareSlots(value int32) *ScalingApplyCon
 // If called multiple times, the ScaleDownStabilizationSeconds field is set to the value of the last call.
 func (b *ScalingApplyConfiguration) WithScaleDownStabilizationSeconds(value int32) *ScalingApplyConfiguration {
 	b.ScaleDownStabilizationSeconds = &value
+	return b
+}
+
+// WithConsolidation sets the Consolidation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Consolidation field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithConsolidation(value apiv1alpha1.Consolidation) *ScalingApplyConfiguration {
+	b.Consolidation = &value
 	return b
 }

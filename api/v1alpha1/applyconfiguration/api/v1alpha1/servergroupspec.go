@@ -34,6 +34,10 @@ type ServerGroupSpecApplyConfiguration struct {
 	// scaling sizes an Ephemeral group; required there, forbidden for
 	// Persistent.
 	Scaling *ScalingApplyConfiguration `json:"scaling,omitempty"`
+	// update says how servers of an Ephemeral group are replaced when its spec
+	// changes; forbidden for Persistent. Default: RollingUpdate, one at a time,
+	// and no server is ever forced to go.
+	Update *ServerUpdateApplyConfiguration `json:"update,omitempty"`
 	// replicas is the number of servers of a Persistent group; required
 	// there, forbidden for Ephemeral. Lowering it takes the highest ordinal
 	// away, whoever is on it, by an ordinary drain; its claim stays.
@@ -130,6 +134,14 @@ func (b *ServerGroupSpecApplyConfiguration) WithDisplayName(value string) *Serve
 // If called multiple times, the Scaling field is set to the value of the last call.
 func (b *ServerGroupSpecApplyConfiguration) WithScaling(value *ScalingApplyConfiguration) *ServerGroupSpecApplyConfiguration {
 	b.Scaling = value
+	return b
+}
+
+// WithUpdate sets the Update field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Update field is set to the value of the last call.
+func (b *ServerGroupSpecApplyConfiguration) WithUpdate(value *ServerUpdateApplyConfiguration) *ServerGroupSpecApplyConfiguration {
+	b.Update = value
 	return b
 }
 

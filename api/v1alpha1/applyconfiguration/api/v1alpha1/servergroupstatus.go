@@ -34,14 +34,24 @@ type ServerGroupStatusApplyConfiguration struct {
 	// freeSlots is the number of free seats that a proxy could send somebody
 	// to; the scaler compares it with spareSlots.
 	FreeSlots *int32 `json:"freeSlots,omitempty"`
-	// boostedReplicas is the sum of the live boosts, also where the ceiling
-	// holds servers back.
+	// boostedReplicas is the sum of the live boosts of mode Add, also where the
+	// ceiling holds servers back; 0 while the group is pinned.
 	BoostedReplicas *int32 `json:"boostedReplicas,omitempty"`
+	// pinnedReplicas is the number that the newest live boost of mode Exact
+	// holds an Ephemeral group at, as it is written there. Absent: the group is
+	// not pinned.
+	PinnedReplicas *int32 `json:"pinnedReplicas,omitempty"`
+	// pinnedUntil is when that boost expires. Absent: the group is not pinned,
+	// or its pin has no end.
+	PinnedUntil *metav1.Time `json:"pinnedUntil,omitempty"`
 	// consecutiveFailures is the number of failed starts since the last
 	// success.
 	ConsecutiveFailures *int32 `json:"consecutiveFailures,omitempty"`
 	// lastFailureAt is the time of the last failed start, from the first on.
 	LastFailureAt *metav1.Time `json:"lastFailureAt,omitempty"`
+	// observedRetry is the last value of the annotation spawnery.cloud/retry
+	// that started over after failures, its first 253 characters.
+	ObservedRetry *string `json:"observedRetry,omitempty"`
 	// firstRegisteredAt is when a server of this group was first registered
 	// with the proxies. Never cleared.
 	FirstRegisteredAt *metav1.Time `json:"firstRegisteredAt,omitempty"`
@@ -133,6 +143,22 @@ func (b *ServerGroupStatusApplyConfiguration) WithBoostedReplicas(value int32) *
 	return b
 }
 
+// WithPinnedReplicas sets the PinnedReplicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PinnedReplicas field is set to the value of the last call.
+func (b *ServerGroupStatusApplyConfiguration) WithPinnedReplicas(value int32) *ServerGroupStatusApplyConfiguration {
+	b.PinnedReplicas = &value
+	return b
+}
+
+// WithPinnedUntil sets the PinnedUntil field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PinnedUntil field is set to the value of the last call.
+func (b *ServerGroupStatusApplyConfiguration) WithPinnedUntil(value metav1.Time) *ServerGroupStatusApplyConfiguration {
+	b.PinnedUntil = &value
+	return b
+}
+
 // WithConsecutiveFailures sets the ConsecutiveFailures field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the ConsecutiveFailures field is set to the value of the last call.
@@ -146,6 +172,14 @@ func (b *ServerGroupStatusApplyConfiguration) WithConsecutiveFailures(value int3
 // If called multiple times, the LastFailureAt field is set to the value of the last call.
 func (b *ServerGroupStatusApplyConfiguration) WithLastFailureAt(value metav1.Time) *ServerGroupStatusApplyConfiguration {
 	b.LastFailureAt = &value
+	return b
+}
+
+// WithObservedRetry sets the ObservedRetry field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedRetry field is set to the value of the last call.
+func (b *ServerGroupStatusApplyConfiguration) WithObservedRetry(value string) *ServerGroupStatusApplyConfiguration {
+	b.ObservedRetry = &value
 	return b
 }
 
