@@ -3,6 +3,7 @@
 package backoff_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,36 @@ func TestAnEditStartsOverAndOldCorpsesStayCounted(t *testing.T) {
 	}
 }
 
+func TestEachNewRetryStartsOverOnce(t *testing.T) {
+	tests := map[string]struct {
+		retried, retry string
+		want           int
+	}{
+		"nobody asks":               {"", "", 6},
+		"the first":                 {"", "alice", 0},
+		"one that was acted upon":   {"alice", "alice", 6},
+		"another":                   {"alice", "bob", 0},
+		"one taken away again":      {"alice", "", 6},
+		"the one before, once more": {"bob", "alice", 0},
+	}
+	for name, tt := range tests {
+		for _, success := range []backoff.Success{backoff.AnyCurrentReady, backoff.AllRequiredReady} {
+			h := backoff.History{
+				Streak: streak(6, 5), Seen: 1, Generation: 1, Retried: tt.retried, Retry: tt.retry,
+				Success: success, Servers: []fleet.Server{failedAt(0, 5), failedAt(1, 9)},
+			}
+			once := backoff.CountFailures(h, []int{0, 1})
+			if once.Failures != tt.want {
+				t.Errorf("%s: %d failures stand, want %d", name, once.Failures, tt.want)
+			}
+			h.Streak, h.Retried = once, cmp.Or(tt.retry, tt.retried)
+			if again := backoff.CountFailures(h, []int{0, 1}); again != once {
+				t.Errorf("%s: the next pass makes %+v of %+v", name, again, once)
+			}
+		}
+	}
+}
+
 func TestDecideBackoff(t *testing.T) {
 	tests := map[string]struct {
 		streak backoff.Streak
@@ -127,6 +158,7 @@ func TestDecideBackoff(t *testing.T) {
 		"when the delay is over":    {streak(5, 0), at(160), backoff.Retrying, time.Time{}, fleet.Gate{}, "no server has failed to start recently; 5 of 6 attempts failed"},
 		"after the sixth, given up": {streak(6, 0), at(1), backoff.GaveUp, time.Time{}, fleet.GivenUp(), "gave up after 6 failed attempts"},
 		"given up for ever":         {streak(6, 0), at(1e8), backoff.GaveUp, time.Time{}, fleet.GivenUp(), "an edit of the group's spec"},
+		"or until a retry":          {streak(7, 0), at(1e8), backoff.GaveUp, time.Time{}, fleet.GivenUp(), "another value of its annotation spawnery.cloud/retry"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

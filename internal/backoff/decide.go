@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
@@ -57,8 +58,9 @@ func DecideBackoff(s Streak, now time.Time) Decision {
 		d.Note = "no server has failed to start recently"
 	case s.Failures >= GiveUpAfter:
 		d.State = GaveUp
-		d.Note = fmt.Sprintf("gave up after %d failed attempts, the last at %s; an edit of the group's spec starts over",
-			s.Failures, stamp(s.LastFailureAt))
+		d.Note = fmt.Sprintf("gave up after %d failed attempts, the last at %s; "+
+			"an edit of the group's spec starts over, and so does another value of its annotation %s",
+			s.Failures, stamp(s.LastFailureAt), v1alpha1.AnnotationRetry)
 	case now.Before(s.windowEnd()):
 		d.State, d.NextAttempt, d.Recheck = BackingOff, s.windowEnd(), s.windowEnd()
 		d.Note = fmt.Sprintf("attempt %d of %d failed; next attempt at %s", s.Failures, GiveUpAfter, stamp(d.NextAttempt))

@@ -40,19 +40,22 @@ type History struct {
 	// Seen is the generation the streak belongs to, Generation the group's.
 	Seen       int64
 	Generation int64
-	Success    Success
-	Servers    []fleet.Server
+	// Retried is the retry that was acted upon last, Retry the one that is asked
+	// for; empty for none.
+	Retried, Retry string
+	Success        Success
+	Servers        []fleet.Server
 }
 
 // CountFailures brings a streak up to date. A failure counts once, by its
 // failedAt; what fails inside an open window belongs to the round that opened
-// it. A new generation is a new beginning. The required ordinals matter to
+// it. A new generation is a new beginning, and so is a new retry. The required ordinals matter to
 // AllRequiredReady alone, and none at all prove nothing.
 func CountFailures(h History, requiredOrdinals []int) Streak {
 	s := h.Streak
 	last := s.LastFailureAt // including failures inside a window
 	failures := failuresAfter(s.LastFailureAt, h.Servers)
-	if h.Seen != h.Generation {
+	if h.Seen != h.Generation || (h.Retry != "" && h.Retry != h.Retried) {
 		return Streak{LastFailureAt: latest(last, failures)}
 	}
 	for _, at := range failures {
