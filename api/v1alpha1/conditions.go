@@ -65,6 +65,7 @@ const (
 	ReasonScalingUp              = "ScalingUp"
 	ReasonSettled                = "Settled"
 	ReasonMaxReplicasReached     = "MaxReplicasReached"
+	ReasonPinned                 = "Pinned"
 	ReasonWithinLimits           = "WithinLimits"
 	ReasonCrashLoopBackoff       = "CrashLoopBackoff"
 	ReasonNoRecentFailures       = "NoRecentFailures"

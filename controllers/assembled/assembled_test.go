@@ -163,7 +163,7 @@ func anotherManager(w *world, stop func()) {
 	stop()
 	leftover := &v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: "hub-thursday", Labels: podspec.ManagedLabels()}}
 	leftover.Spec = v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 2, ExpiresAt: new(metav1.NewTime(time.Now().Add(-time.Hour))),
+		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: new(int32(2)), ExpiresAt: new(metav1.NewTime(time.Now().Add(-time.Hour))),
 	}
 	w.create(leftover)
 	w.startManager()

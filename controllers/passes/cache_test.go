@@ -95,7 +95,7 @@ func (c *cached) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 	all = slices.DeleteFunc(all, func(one runtime.Object) bool {
 		object, ok := one.(client.Object)
-		if !ok || hidden(object) || c.late(object) {
+		if !ok || hidden(object) || c.late(object) || !c.showsAsFrozen(object) {
 			return true
 		}
 		if fields == nil {
@@ -111,6 +111,20 @@ func (c *cached) List(ctx context.Context, list client.ObjectList, options ...cl
 	// A cache keeps no order.
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return apimeta.SetList(list, all)
+}
+
+// showsAsFrozen gives an object of a list the state its kind was frozen in, and
+// is false for one that did not exist then.
+func (c *cached) showsAsFrozen(object client.Object) bool {
+	still, ok := c.frozen[reflect.TypeOf(object)]
+	if !ok {
+		return true
+	}
+	was := still[client.ObjectKeyFromObject(object)]
+	if was != nil {
+		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(was.DeepCopyObject()).Elem())
+	}
+	return was != nil
 }
 
 func (c *cached) late(object client.Object) bool {

@@ -4,6 +4,7 @@ package passes
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onsi/gomega"
@@ -24,6 +25,7 @@ func serverGroupPasses() map[string]func(*world) {
 		"a Network that is not accepted is told":              groupOfALoser,
 		"failures back off from the first and end in give-up": groupBacksOff,
 		"a new generation starts over":                        groupStartsOver,
+		"a retry starts over once":                            groupRetries,
 		"demand beyond the ceiling is told in numbers":        limitedByDemand,
 		"boosts beyond the ceiling are told in numbers":       limitedByBoost,
 		"a boost on a persistent group shows and moves not":   boostOnPersistent,
@@ -151,6 +153,39 @@ func groupStartsOver(w *world) {
 	w.Expect(w.groupCondition("survival", "BackingOff")).To(gomega.HavePrefix("False NoRecentFailures"))
 	w.settle(aGroup, "survival")
 	w.Expect(w.groupStatus("survival").ConsecutiveFailures).To(gomega.HaveValue(gomega.BeZero()), "the corpse is not counted again")
+}
+
+func groupRetries(w *world) {
+	w.ordinal()
+	w.create(hub())
+	w.settle(aGroup, "hub")
+	lobby := w.alive()[0] // a name with letters comes before the ordinal of survival
+	for _, one := range []struct{ group, server string }{{"survival", "survival-0"}, {"hub", lobby}} {
+		w.settle(aServer, one.server)
+		w.run(one.server)
+		w.settle(aServer, one.server)
+		w.exit(one.server, 1)
+		w.settle(aServer, one.server)
+		w.settle(aGroup, one.group)
+		w.Expect(w.groupCondition(one.group, "BackingOff")).To(gomega.HavePrefix("True CrashLoopBackoff"))
+		ask := func(value string) {
+			edit(w, one.group, func(g *v1alpha1.ServerGroup) { g.Annotations = map[string]string{v1alpha1.AnnotationRetry: value} })
+			w.settle(aGroup, one.group)
+		}
+		ask("alice, 20:15")
+		status := w.groupStatus(one.group)
+		w.Expect(status.ConsecutiveFailures).To(gomega.HaveValue(gomega.BeZero()))
+		w.Expect(status.ObservedRetry).To(gomega.Equal("alice, 20:15"))
+		w.Expect(condition(status.Conditions, "BackingOff")).To(gomega.HavePrefix("False NoRecentFailures"))
+		ask(strings.Repeat("x", 300))
+		w.Expect(w.groupStatus(one.group).ObservedRetry).To(gomega.HaveLen(253))
+	}
+	w.Expect(w.alive()).To(gomega.HaveLen(3), "the hub's next attempt does not wait")
+	goFailed(w)
+	w.clock.Step(time.Minute)
+	w.settle(aGroup, "survival")
+	failOnce(w)
+	w.Expect(w.groupStatus("survival").ConsecutiveFailures).To(gomega.HaveValue(gomega.BeEquivalentTo(1)), "the old retry is no excuse for a new failure")
 }
 
 func limitedByDemand(w *world) {

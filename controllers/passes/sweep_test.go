@@ -205,7 +205,7 @@ func orphanThatStays(w *world) {
 func (w *world) boost(name, group string, ago time.Duration) {
 	boost := &v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: podspec.ManagedLabels()}}
 	boost.Spec = v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: group}, Replicas: 2, ExpiresAt: new(metav1.NewTime(w.clock.Now().Add(-ago))),
+		GroupRef: v1alpha1.GroupReference{Name: group}, Replicas: new(int32(2)), ExpiresAt: new(metav1.NewTime(w.clock.Now().Add(-ago))),
 	}
 	w.create(boost)
 }

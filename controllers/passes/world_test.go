@@ -49,8 +49,8 @@ func TestPasses(t *testing.T) {
 	}
 	seen := reached{}
 	for kind, suite := range map[string]map[string]func(*world){
-		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Server": serverPasses(), "ProxyGroup": proxyGroupPasses(),
-		"Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(),
+		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Server": serverPasses(),
+		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -17,7 +17,7 @@ var now = time.Date(2026, 9, 19, 23, 0, 0, 0, time.UTC)
 func expired(ago time.Duration, edits ...func(*v1alpha1.ScaleBoost)) *v1alpha1.ScaleBoost {
 	boost := &v1alpha1.ScaleBoost{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}
 	boost.Spec = v1alpha1.ScaleBoostSpec{
-		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: 2, ExpiresAt: new(metav1.NewTime(now.Add(-ago))),
+		GroupRef: v1alpha1.GroupReference{Name: "hub"}, Replicas: new(int32(2)), ExpiresAt: new(metav1.NewTime(now.Add(-ago))),
 	}
 	for _, edit := range edits {
 		edit(boost)

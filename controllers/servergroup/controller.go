@@ -55,10 +55,11 @@ type Reconciler struct {
 	// Random draws names.
 	Random podspec.IntN
 
-	writes  expect.Writes
-	budgets budget.Keeper
-	pacer   pace.Pacer
-	ticks   ticks
+	writes    expect.Writes
+	budgets   budget.Keeper
+	pacer     pace.Pacer
+	ticks     ticks
+	spareable spareable
 }
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups,verbs=get;list;watch
@@ -76,6 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 		r.writes.Forget(group.UID)
 		r.budgets.Forget(group.UID)
 		r.ticks.forget(key)
+		r.spareable.keep(group.UID, nil)
 		return ctrl.Result{}, nil
 	}
 	seen, err := r.observe(ctx, group)

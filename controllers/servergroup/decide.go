@@ -21,11 +21,13 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) sizin
 		Waiting:     seen.waiting,
 		Channel:     seen.channel,
 		LeaderSince: r.LeaderSince(),
+		Spareable:   r.spareable.of(group.UID),
 	}
 	if seen.ticking {
 		in.Trigger = scaling.OnTick
 	}
 	decided := sizing.Decide(in)
+	r.spareable.keep(group.UID, decided.Spareable)
 	switch {
 	case seen.network == nil:
 		decided.Create, decided.Remove, decided.Retire, decided.Withdraw = nil, nil, nil, nil

@@ -64,7 +64,7 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (
 	if err != nil {
 		return seen, err
 	}
-	seen.boosts = boosts.At(seen.now, boostsOf(named))
+	seen.boosts = boosts.At(seen.now, group.Spec.Type, boostsOf(named))
 	return seen, nil
 }
 
@@ -149,6 +149,9 @@ func boostsOf(objects []v1alpha1.ScaleBoost) []boosts.Boost {
 			continue
 		}
 		all = append(all, boosts.Boost{
+			Name:      objects[i].Name,
+			Mode:      objects[i].Spec.Mode,
+			CreatedAt: objects[i].CreationTimestamp.Time,
 			Replicas:  int(ptr.Deref(objects[i].Spec.Replicas, 0)),
 			ExpiresAt: sighting.Instant(objects[i].Spec.ExpiresAt),
 		})

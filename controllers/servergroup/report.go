@@ -3,6 +3,7 @@
 package servergroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,10 @@ func statusOf(group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan
 		LastFailureAt:       sighting.Stamp(decided.Failures.Streak.LastFailureAt),
 		FirstRegisteredAt:   was.FirstRegisteredAt,
 		LastDecision:        decided.Note,
+		ObservedRetry:       cmp.Or(sizing.RetryOf(group), was.ObservedRetry),
+	}
+	if pin := seen.boosts.Pin; pin.Holds() {
+		status.PinnedReplicas, status.PinnedUntil = new(int32(pin.Replicas)), sighting.Stamp(pin.Until)
 	}
 	if status.FirstRegisteredAt == nil && count.everRegistered {
 		status.FirstRegisteredAt = sighting.Stamp(seen.now)
@@ -187,8 +192,8 @@ func reportFailures(set *conditions.Set, failures backoff.Decision) {
 	}
 	if failures.State == backoff.GaveUp {
 		set.True(v1alpha1.ConditionDegraded, v1alpha1.ReasonCrashLoopBackoff, fmt.Sprintf(
-			"%d attempts in a row failed, the last at %s; look at the failed Server, then edit this group to start over",
-			failures.Streak.Failures, failures.Streak.LastFailureAt.UTC().Format(time.RFC3339)))
+			"%d attempts in a row failed, the last at %s; look at the failed Server, then edit this group, or give its annotation %s another value, to start over",
+			failures.Streak.Failures, failures.Streak.LastFailureAt.UTC().Format(time.RFC3339), v1alpha1.AnnotationRetry))
 		return
 	}
 	set.False(v1alpha1.ConditionDegraded, v1alpha1.ReasonNoRecentFailures, failures.Note)
@@ -213,5 +218,9 @@ func reportLimit(set *conditions.Set, decided sizing.Plan) {
 		set.False(v1alpha1.ConditionScalingLimited, v1alpha1.ReasonWithinLimits, "the group has what it wants")
 		return
 	}
-	set.True(v1alpha1.ConditionScalingLimited, v1alpha1.ReasonMaxReplicasReached, decided.Limit.Note)
+	reason := v1alpha1.ReasonMaxReplicasReached
+	if decided.Limit.By == scaling.ByPin {
+		reason = v1alpha1.ReasonPinned
+	}
+	set.True(v1alpha1.ConditionScalingLimited, reason, decided.Limit.Note)
 }

@@ -126,12 +126,13 @@ func serverGroupConditions() []Entry {
 	rows = append(rows, progressing(kind)...)
 	rows = append(rows, entries(kind, v1alpha1.ConditionScalingLimited,
 		isTrue(v1alpha1.ReasonMaxReplicasReached, "The ceiling holds servers back; the message says how many were wanted, and by whom."),
+		isTrue(v1alpha1.ReasonPinned, "A boost of mode Exact holds servers back; the message names it and says how many were wanted."),
 		isFalse(v1alpha1.ReasonWithinLimits, "The group has what it wants within its limits."),
 	)...)
 	rows = append(rows, entries(kind, v1alpha1.ConditionBackingOff,
 		isTrue(v1alpha1.ReasonCrashLoopBackoff, "A server failed to start; the message says when the next attempt is."),
 		isFalse(v1alpha1.ReasonNoRecentFailures, "No failed start delays anything."),
-		isFalse(v1alpha1.ReasonGaveUp, "Six starts failed; nothing more is tried until the spec changes."),
+		isFalse(v1alpha1.ReasonGaveUp, "Six starts failed; nothing more is tried until the spec or the annotation spawnery.cloud/retry changes."),
 	)...)
 	rows = append(rows, entries(kind, v1alpha1.ConditionDegraded,
 		isTrue(v1alpha1.ReasonCrashLoopBackoff, "Six starts failed in a row."),

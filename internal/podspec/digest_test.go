@@ -81,6 +81,7 @@ func serverChoices() map[string]choice {
 		"playableSlots":                 runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.PlayableSlots = 3 }),
 		"displayName":                   runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.DisplayName = "Changed" }),
 		"scaling":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Scaling.MaxReplicas += 5 }),
+		"update":                        runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Update.MaxUnavailable = 7 }),
 		"replicas":                      runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Replicas = new(int32(7)) }),
 		"storage":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Storage.Size = new(resource.MustParse("99Gi")) }),
 		"drain":                         runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Drain.TimeoutSeconds = 4321 }),

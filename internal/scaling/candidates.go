@@ -29,20 +29,24 @@ func served(s *fleet.Server) int {
 	return 1
 }
 
-// aboveCeiling are the empty servers of a group whose owner lowered the
-// ceiling. They go at once, all of them, even while the group is short.
+// aboveCeiling are the empty servers of a group whose owner lowered the ceiling,
+// or that is pinned. They go at once, all of them, even while the group is short.
 func (g *group) aboveCeiling() []Removal {
 	surplus := g.count - g.ceiling
-	if surplus <= 0 {
-		return nil
+	allowed := fmt.Sprintf("maxReplicas allows %d", g.ceiling)
+	if pin := g.Boosts.Pin; pin.Holds() {
+		allowed = fmt.Sprintf("boost %s holds it at %d", pin.Boost, g.ceiling)
 	}
 	var removals []Removal
 	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
 		if len(removals) == surplus {
 			break
 		}
+		if slices.Contains(g.takenBack, s) {
+			continue
+		}
 		removals = append(removals, Removal{s.Name, fmt.Sprintf(
-			"%s is empty, and the group has %d servers where maxReplicas allows %d", s.Name, g.count, g.ceiling)})
+			"%s is empty, and the group has %d servers where %s", s.Name, g.count, allowed)})
 	}
 	return removals
 }
@@ -51,21 +55,24 @@ func (g *group) aboveCeiling() []Removal {
 // the group can spare. Each is tested alone, so that one which cannot go does
 // not hide one which can.
 func (g *group) lackOfDemand() []Removal {
-	if g.count <= g.floor || g.outstanding() {
-		return nil
-	}
-	free := 0
-	for _, s := range g.alive {
-		free += arrived(s)
-	}
+	free := g.arrivedSeats()
 	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
 		left := free - arrived(s)
-		if g.settled(s) && left >= g.Sizes.SpareSlots+g.waiting {
+		if g.settled(s) && !slices.Contains(g.takenBack, s) && left >= g.Sizes.SpareSlots+g.waiting {
 			return []Removal{{s.Name, fmt.Sprintf(
 				"%s has been empty since %s, and %d free seats are left without it", s.Name, stamp(s.EmptySince), left)}}
 		}
 	}
 	return nil
+}
+
+// arrivedSeats are the seats that could be filled right now, or as good as.
+func (g *group) arrivedSeats() int {
+	free := 0
+	for _, s := range g.alive {
+		free += arrived(s)
+	}
+	return free
 }
 
 // settled is true once a server was empty, without a break and known to be,

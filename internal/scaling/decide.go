@@ -5,11 +5,13 @@ package scaling
 import (
 	"time"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
 // Decide sizes one group. A group that is short of capacity, granted or
-// refused, gives nothing up in the same pass but what a lowered ceiling takes.
+// refused, gives nothing up in the same pass but what a lowered ceiling or a pin
+// takes.
 func Decide(in Input) Plan {
 	g := survey(&in)
 	plan := Plan{
@@ -19,14 +21,19 @@ func Decide(in Input) Plan {
 		Sight:     g.sight,
 		FreeSlots: g.freeSlots(),
 		Boosted:   in.Boosts.Added,
+		Spareable: g.spareable(),
 	}
 	wanted := g.wanted()
-	short := max(wanted, g.floor-g.count)
+	short := g.floor - g.count
+	if !in.Boosts.Pin.Holds() {
+		short = max(short, wanted)
+	}
 	plan.Limit = g.limit(wanted)
-	plan.Recheck = g.recheck()
+	plan.Recheck = g.recheck(plan.Spareable)
 	if in.Channel == fleet.ChannelHealthy {
+		plan.Withdrawals = g.withdrawals()
 		plan.Creates = g.creates(short)
-		plan.Removals = g.removals(short)
+		g.shrink(short, &plan)
 	}
 	plan.LastDecision = g.line(wanted, short, &plan)
 	return plan
@@ -39,39 +46,50 @@ func (g *group) creates(short int) int {
 	return max(0, min(short, g.ceiling-g.count))
 }
 
-func (g *group) removals(short int) []Removal {
+// shrink decides what goes. For lack of demand one server goes in a pass, and on
+// the tick only.
+func (g *group) shrink(short int, plan *Plan) {
 	switch {
 	case g.sight == fleet.SightForming:
-		return nil
 	case g.count > g.ceiling:
-		return g.aboveCeiling()
-	case short > 0 || g.Trigger == OnEvent:
-		return nil
+		plan.Removals = g.aboveCeiling()
+		plan.Retirements = g.abovePin(len(plan.Removals))
+	case short > 0 || g.Trigger == OnEvent || g.count <= g.floor || g.outstanding():
+	default:
+		if plan.Removals = g.lackOfDemand(); len(plan.Removals) == 0 {
+			plan.Retirements = g.consolidation(plan.Spareable)
+		}
 	}
-	return g.lackOfDemand()
 }
 
 // limit compares what is wanted in all with what the ceiling allows. A floor
 // above the ceiling is the work of boosts: minReplicas alone never is.
 func (g *group) limit(wanted int) Limit {
-	byDemand := 0
+	byDemand, byBoosts := 0, g.floor
 	if wanted > 0 {
 		byDemand = g.count + wanted
 	}
-	l := Limit{Wanted: max(byDemand, g.floor), Allowed: g.ceiling}
+	l := Limit{Allowed: g.ceiling}
+	if pin := g.Boosts.Pin; pin.Holds() {
+		byBoosts = pin.Replicas
+		if pin.Replicas < g.Sizes.MaxReplicas {
+			l.By = ByPin
+		}
+	}
+	l.Wanted = max(byDemand, byBoosts)
 	switch {
 	case l.Wanted <= l.Allowed:
-	case byDemand > g.floor:
+	case byDemand > byBoosts:
 		l.Cause = Demand
 	default:
 		l.Cause = Boost
 	}
-	l.Note = l.note()
+	l.Note = l.note(g.Boosts.Pin)
 	return l
 }
 
 // recheck is the first instant ahead that changes an input of the plan.
-func (g *group) recheck() time.Time {
+func (g *group) recheck(spareable Spareable) time.Time {
 	var first time.Time
 	consider := func(t time.Time) {
 		if t.After(g.Now) {
@@ -81,6 +99,16 @@ func (g *group) recheck() time.Time {
 	consider(g.Boosts.NextExpiry)
 	consider(g.Gate.OpensAt())
 	consider(g.sightEnds)
+	if g.Trigger == OnTick {
+		for _, since := range spareable {
+			consider(since.Add(g.Sizes.Stabilization))
+		}
+	}
+	for i := range g.Servers {
+		if s := &g.Servers[i]; s.Phase == v1alpha1.ServerRetiring {
+			consider(s.ClearsAt(g.Now))
+		}
+	}
 	for _, s := range g.alive {
 		if g.count > g.ceiling {
 			consider(s.ClearsAt(g.Now))

@@ -53,7 +53,7 @@ func TestCapacityIsTheUnitOfTheGap(t *testing.T) {
 		"creates do not wait for the pass":              {group(full(2), onEvent), 1},
 		"a lost server is replaced":                     {group([]fleet.Server{serving("a", 0), serving("b", 0, phased(v1alpha1.ServerTerminating))}), 1},
 		"a failed one too":                              {group([]fleet.Server{serving("a", 0), serving("b", 0, phased(v1alpha1.ServerFailed))}), 1},
-		"a retiring one too":                            {group([]fleet.Server{serving("a", 0), serving("b", 9, phased(v1alpha1.ServerRetiring))}), 1},
+		"a retiring one too":                            {group([]fleet.Server{serving("a", 0), serving("b", 9, retired(v1alpha1.RetireRequested))}), 1},
 		"one on a departing node too":                   {group([]fleet.Server{serving("a", 0), serving("b", 9, departing)}), 1},
 		"old specs are as good as new ones":             {group([]fleet.Server{serving("a", 0, old), serving("b", 0, old)}), 0},
 		"a back-off window delays creates":              {group(full(2), gated(fleet.WaitUntil(now.Add(time.Second)))), 0},

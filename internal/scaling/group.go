@@ -15,7 +15,8 @@ import (
 type group struct {
 	*Input
 	alive       []*fleet.Server // those the cache shows
-	count       int             // alive, and ordered but not seen
+	takenBack   []*fleet.Server // whose retirement for a pin has lost its ground
+	count       int             // alive, taken back included, and ordered but not seen
 	floor       int
 	ceiling     int
 	waiting     int
@@ -33,13 +34,18 @@ func survey(in *Input) *group {
 		// a time.
 		waiting: min(max(0, in.Waiting), in.Sizes.Capacity),
 	}
+	if pin := in.Boosts.Pin; pin.Holds() {
+		g.ceiling = min(pin.Replicas, g.ceiling)
+		g.floor = g.ceiling
+	}
 	for i := range in.Servers {
 		s := &in.Servers[i]
-		if s.Alive() && !slices.Contains(in.Expected.Deletes, s.Name) {
+		if (s.Alive() || returning(s, in.Now)) && !slices.Contains(in.Expected.Deletes, s.Name) {
 			g.alive = append(g.alive, s)
 		}
 	}
 	g.count = len(g.alive) + in.Expected.Creates
+	g.takeBack()
 	g.provisional = g.credit()
 	g.sight, g.sightEnds = fleet.SightOf(in.Servers, in.LeaderSince, in.Now)
 	return g
@@ -60,8 +66,11 @@ func (g *group) credit() int {
 
 // worth is the credit of one server that is alive.
 func (g *group) worth(s *fleet.Server) int {
-	if s.FirstStart() {
+	switch {
+	case s.FirstStart():
 		return g.Sizes.Capacity
+	case s.Phase == v1alpha1.ServerRetiring:
+		return comingBack(s)
 	}
 	return arrived(s)
 }
@@ -81,7 +90,7 @@ func arrived(s *fleet.Server) int {
 // ever registered: a group's very first start is the one nobody has measured,
 // and a server too many costs money, one too few costs joins.
 func (g *group) extra() *fleet.Server {
-	if !g.FirstRegisteredAt.IsZero() || g.count >= g.ceiling {
+	if !g.FirstRegisteredAt.IsZero() || g.count >= g.ceiling || g.Boosts.Pin.Holds() {
 		return nil
 	}
 	starting := slices.DeleteFunc(slices.Clone(g.alive), func(s *fleet.Server) bool { return !s.FirstStart() })

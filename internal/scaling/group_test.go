@@ -78,6 +78,13 @@ func phased(p v1alpha1.ServerPhase) func(*fleet.Server) {
 	return func(s *fleet.Server) { s.Phase = p }
 }
 
+// retired is one that takes nobody new and still has its players.
+func retired(reason v1alpha1.RetireReason) func(*fleet.Server) {
+	return func(s *fleet.Server) {
+		s.Phase, s.Retire, s.Registration = v1alpha1.ServerRetiring, reason, fleet.Deregistered
+	}
+}
+
 func group(servers []fleet.Server, changes ...func(*scaling.Input)) scaling.Input {
 	in := scaling.Input{
 		Now: now, Sizes: hub, Servers: servers,
@@ -95,6 +102,12 @@ func sized(change func(*scaling.Sizes)) func(*scaling.Input) {
 
 func boosted(n int) func(*scaling.Input) {
 	return func(in *scaling.Input) { in.Boosts = scaling.Boosts{Added: n, NextExpiry: now.Add(time.Hour)} }
+}
+
+func pinned(n int) func(*scaling.Input) {
+	return func(in *scaling.Input) {
+		in.Boosts = scaling.Boosts{Pin: scaling.Pin{Boost: "event", Replicas: n}, NextExpiry: now.Add(time.Hour)}
+	}
 }
 
 func expecting(e scaling.Expected) func(*scaling.Input) {

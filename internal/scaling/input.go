@@ -7,6 +7,7 @@ package scaling
 import (
 	"time"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
@@ -31,13 +32,31 @@ type Sizes struct {
 	Capacity int
 	// Stabilization is how long a server has to be empty before it may go.
 	Stabilization time.Duration
+	Consolidation v1alpha1.Consolidation
 }
 
 // Boosts are what the group's boosts come to now.
 type Boosts struct {
-	Added      int
+	// Added is 0 under a pin.
+	Added int
+	Pin   Pin
+	// NextExpiry is when they come to something else by themselves.
 	NextExpiry time.Time
 }
+
+// Pin holds a group at a number of servers; the zero value holds nothing.
+type Pin struct {
+	// Boost is the name of the boost that pins.
+	Boost    string
+	Replicas int
+}
+
+// Holds is true while there is a pin.
+func (p Pin) Holds() bool { return p.Boost != "" }
+
+// Spareable says of servers with players, by their names, since when the others
+// could have taken those players without a break.
+type Spareable map[string]time.Time
 
 // Expected are writes whose result the cache does not show yet, calls whose
 // outcome is unknown included.
@@ -66,6 +85,9 @@ type Input struct {
 	// FirstRegisteredAt is when a server of this group was first registered,
 	// ever; zero if none was.
 	FirstRegisteredAt time.Time
+	// Spareable is that of the last plan. A manager that has none yet begins
+	// anew, which makes the wait longer and never shorter.
+	Spareable Spareable
 }
 
 // Cause says what a ceiling holds back.
@@ -76,13 +98,25 @@ const (
 	NotLimited Cause = iota
 	// Demand means players want more seats.
 	Demand
-	// Boost means that boosts raise the floor above the ceiling.
+	// Boost means that boosts raise the floor above the ceiling, or that one
+	// pins the group above it.
 	Boost
+)
+
+// Bound says what the ceiling is.
+type Bound uint8
+
+const (
+	// ByMaxReplicas means the owner's spec.scaling.maxReplicas.
+	ByMaxReplicas Bound = iota
+	// ByPin means a pin that holds the group below it.
+	ByPin
 )
 
 // Limit is what the ceiling refuses.
 type Limit struct {
 	Cause Cause
+	By    Bound
 	// Wanted and Allowed are numbers of servers.
 	Wanted  int
 	Allowed int
@@ -96,17 +130,40 @@ type Removal struct {
 	Note string
 }
 
-// Plan is what a group needs now, and the numbers behind it.
+// Retirement is one server that is to take nobody new.
+type Retirement struct {
+	Name   string
+	Reason v1alpha1.RetireReason
+	Note   string
+}
+
+// Withdrawal is one server that is to take players again.
+type Withdrawal struct {
+	Name string
+	Note string
+}
+
+// Plan is what a group needs now, and the numbers behind it. No server is in it
+// twice.
 type Plan struct {
 	// Creates is how many servers to create.
 	Creates int
 	// Removals are the servers to delete.
 	Removals []Removal
-	Limit    Limit
+	// Retirements are the servers to retire.
+	Retirements []Retirement
+	// Withdrawals are the servers whose retirement for a pin has lost its
+	// ground.
+	Withdrawals []Withdrawal
+	Limit       Limit
+	// Spareable is for the next decision.
+	Spareable Spareable
 
-	// Alive counts the servers the group can count on, ordered ones included.
+	// Alive counts the servers the group can count on, ordered ones and those
+	// taken back included.
 	Alive int
-	// Floor is minReplicas plus live boosts, Ceiling is maxReplicas.
+	// Floor is minReplicas plus live boosts, Ceiling is maxReplicas. Both are
+	// the pin's number under a pin, at most maxReplicas.
 	Floor   int
 	Ceiling int
 	// Sight says whether a new leader still waits for counts. Until it has

@@ -4,6 +4,7 @@ package scaling
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spawnery/spawnery-operator/internal/fleet"
@@ -17,13 +18,12 @@ func (g *group) line(wanted, short int, plan *Plan) string {
 }
 
 func (g *group) what(short int, plan *Plan) string {
+	orders := orders(plan)
 	switch {
 	case g.Channel == fleet.ChannelDegraded:
 		return "most agents are silent; nothing is created or removed"
-	case plan.Creates > 0:
-		return fmt.Sprintf("create %d", plan.Creates)
-	case len(plan.Removals) > 0:
-		return fmt.Sprintf("remove %d, %s", len(plan.Removals), plan.Removals[0].Note)
+	case orders != "":
+		return orders
 	case short > 0 && g.Gate.State() == fleet.GateWaiting:
 		return fmt.Sprintf("%d short; starts have failed, next attempt at %s", short, stamp(g.Gate.OpensAt()))
 	case short > 0 && g.Gate.State() == fleet.GateGivenUp:
@@ -36,15 +36,57 @@ func (g *group) what(short int, plan *Plan) string {
 	return "enough"
 }
 
-func (l Limit) note() string {
-	switch l.Cause {
-	case Demand:
-		return fmt.Sprintf("demand wants %d servers, maxReplicas allows %d", l.Wanted, l.Allowed)
-	case Boost:
+// orders are what a plan changes; of several servers the first is explained.
+func orders(plan *Plan) string {
+	var orders []string
+	if n := len(plan.Withdrawals); n > 0 {
+		orders = append(orders, fmt.Sprintf("take back %d, %s", n, plan.Withdrawals[0].Note))
+	}
+	if plan.Creates > 0 {
+		orders = append(orders, fmt.Sprintf("create %d", plan.Creates))
+	}
+	if n := len(plan.Removals); n > 0 {
+		orders = append(orders, fmt.Sprintf("remove %d, %s", n, plan.Removals[0].Note))
+	}
+	if n := len(plan.Retirements); n > 0 {
+		orders = append(orders, fmt.Sprintf("retire %d, %s", n, plan.Retirements[0].Note))
+	}
+	return strings.Join(orders, "; ")
+}
+
+func (l Limit) note(pin Pin) string {
+	switch {
+	case l.Cause == Demand && l.By == ByPin:
+		return fmt.Sprintf("demand wants %s, boost %s holds the group at %d", servers(l.Wanted), pin.Boost, l.Allowed)
+	case l.Cause == Demand:
+		return fmt.Sprintf("demand wants %s, maxReplicas allows %d", servers(l.Wanted), l.Allowed)
+	case l.Cause == Boost && pin.Holds():
+		return fmt.Sprintf("boost %s wants to hold the group at %s, maxReplicas allows %d", pin.Boost, servers(l.Wanted), l.Allowed)
+	case l.Cause == Boost:
 		return fmt.Sprintf("minReplicas and boosts want %d servers, maxReplicas allows %d", l.Wanted, l.Allowed)
-	case NotLimited:
 	}
 	return ""
+}
+
+// playersOn says how many players a server has, as far as that is known.
+func playersOn(s *fleet.Server) string {
+	switch n := s.Counts.Players(); {
+	case s.Counts.State() != fleet.CountsFresh:
+		return "an unknown number of players"
+	case n == 0:
+		return "a player on the way"
+	case n == 1:
+		return "1 player"
+	default:
+		return fmt.Sprintf("%d players", n)
+	}
+}
+
+func servers(n int) string {
+	if n == 1 {
+		return "1 server"
+	}
+	return fmt.Sprintf("%d servers", n)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

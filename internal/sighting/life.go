@@ -107,6 +107,7 @@ func (l *Life) limits(status *v1alpha1.ServerStatus) phase.Limits {
 	}
 	limits.Drain = seconds(l.Group.Spec.Drain.TimeoutSeconds)
 	limits.Retention = seconds(ptr.Deref(l.Group.Spec.FailedRetentionSeconds, 0))
+	limits.MaxStale = seconds(ptr.Deref(l.Group.Spec.Update.MaxStaleSeconds, 0))
 	return limits
 }
 

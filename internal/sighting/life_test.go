@@ -62,7 +62,9 @@ func TestTheTimersOfAGroupThatIsGoneAreTheLastOnesSeen(t *testing.T) {
 	life.Group = &v1alpha1.ServerGroup{}
 	life.Group.Spec.StartupDeadlineSeconds = 30
 	life.Group.Spec.Drain.TimeoutSeconds = 60
-	if got, want := life.Of(server).Limits, (phase.Limits{Startup: 30 * time.Second, Drain: time.Minute}); got != want {
+	life.Group.Spec.Update.MaxStaleSeconds = new(int32(900))
+	want = phase.Limits{Startup: 30 * time.Second, Drain: time.Minute, MaxStale: 15 * time.Minute}
+	if got := life.Of(server).Limits; got != want {
 		t.Errorf("limits = %+v, want %+v", got, want)
 	}
 }

@@ -7,6 +7,7 @@ package sizing
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -36,6 +37,8 @@ type Input struct {
 	Channel fleet.Channel
 	// LeaderSince is when this manager began to lead.
 	LeaderSince time.Time
+	// Spareable is that of the last plan.
+	Spareable scaling.Spareable
 }
 
 // Creation is one Server to make.
@@ -72,6 +75,8 @@ type Plan struct {
 	Failures backoff.Decision
 	// Limit is what the ceiling of an ephemeral group refuses.
 	Limit scaling.Limit
+	// Spareable is for the next decision.
+	Spareable scaling.Spareable
 	// Floor is how many ready servers make the group available.
 	Floor int
 	// Note is the whole decision as one line.
@@ -95,18 +100,15 @@ func Decide(in Input) Plan {
 }
 
 func (p *Plan) ephemeral(in Input) {
-	spec := &in.Group.Spec
 	sized := scaling.Decide(scaling.Input{
 		Now:     in.Now,
 		Trigger: in.Trigger,
-		Sizes: scaling.Sizes{
-			MinReplicas:   int(ptr.Deref(spec.Scaling.MinReplicas, 0)),
-			MaxReplicas:   int(spec.Scaling.MaxReplicas),
-			SpareSlots:    int(ptr.Deref(spec.Scaling.SpareSlots, 0)),
-			Capacity:      fleet.Capacity(int(spec.PlayableSlots), int(spec.MaxPlayers)),
-			Stabilization: time.Duration(ptr.Deref(spec.Scaling.ScaleDownStabilizationSeconds, 0)) * time.Second,
+		Sizes:   sizesOf(&in.Group.Spec),
+		Boosts: scaling.Boosts{
+			Added:      in.Boosts.Added,
+			Pin:        scaling.Pin{Boost: in.Boosts.Pin.Name, Replicas: in.Boosts.Pin.Replicas},
+			NextExpiry: in.Boosts.NextExpiry,
 		},
-		Boosts:            scaling.Boosts{Added: in.Boosts.Added, NextExpiry: in.Boosts.NextExpiry},
 		Servers:           in.Servers,
 		Expected:          scaling.Expected{Creates: len(in.Pending)},
 		Waiting:           in.Waiting,
@@ -114,16 +116,34 @@ func (p *Plan) ephemeral(in Input) {
 		Channel:           in.Channel,
 		LeaderSince:       in.LeaderSince,
 		FirstRegisteredAt: sighting.Instant(in.Group.Status.FirstRegisteredAt),
+		Spareable:         in.Spareable,
 	})
 	p.Create = make([]Creation, sized.Creates)
 	for _, one := range sized.Removals {
 		p.Remove = append(p.Remove, Removal{one.Name, one.Note})
 	}
+	for _, one := range sized.Retirements {
+		p.Retire = append(p.Retire, Retirement{one.Name, one.Reason, one.Note})
+	}
+	for _, one := range sized.Withdrawals {
+		p.Withdraw = append(p.Withdraw, Withdrawal{one.Name, one.Note})
+	}
 	if in.Channel == fleet.ChannelHealthy {
 		p.Remove = append(p.Remove, pruneFailed(in.Servers)...)
 	}
-	p.Limit, p.Note, p.Recheck = sized.Limit, sized.LastDecision, sized.Recheck
+	p.Limit, p.Note, p.Recheck, p.Spareable = sized.Limit, sized.LastDecision, sized.Recheck, sized.Spareable
 	p.Floor = min(sized.Floor, sized.Ceiling)
+}
+
+func sizesOf(spec *v1alpha1.ServerGroupSpec) scaling.Sizes {
+	return scaling.Sizes{
+		MinReplicas:   int(ptr.Deref(spec.Scaling.MinReplicas, 0)),
+		MaxReplicas:   int(spec.Scaling.MaxReplicas),
+		SpareSlots:    int(ptr.Deref(spec.Scaling.SpareSlots, 0)),
+		Capacity:      fleet.Capacity(int(spec.PlayableSlots), int(spec.MaxPlayers)),
+		Stabilization: time.Duration(ptr.Deref(spec.Scaling.ScaleDownStabilizationSeconds, 0)) * time.Second,
+		Consolidation: spec.Scaling.Consolidation,
+	}
 }
 
 func (p *Plan) persistent(in Input) {
@@ -176,6 +196,19 @@ func pruneFailed(servers []fleet.Server) []Removal {
 	return pruned
 }
 
+// maxRetry is how much of a retry a status holds, in bytes.
+const maxRetry = 253
+
+// RetryOf is the retry that a group's owner asks for, as far as a status can
+// hold it; empty for none.
+func RetryOf(group *v1alpha1.ServerGroup) string {
+	asked := group.Annotations[v1alpha1.AnnotationRetry]
+	if len(asked) > maxRetry {
+		asked = strings.ToValidUTF8(asked[:maxRetry], "")
+	}
+	return asked
+}
+
 func countFailures(in Input) backoff.Streak {
 	status := &in.Group.Status
 	history := backoff.History{
@@ -185,6 +218,8 @@ func countFailures(in Input) backoff.Streak {
 		},
 		Seen:       ptr.Deref(status.ObservedGeneration, in.Group.Generation),
 		Generation: in.Group.Generation,
+		Retried:    status.ObservedRetry,
+		Retry:      RetryOf(in.Group),
 		Success:    backoff.AnyCurrentReady,
 		Servers:    in.Servers,
 	}
