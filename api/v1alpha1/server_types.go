@@ -125,8 +125,9 @@ type ServerStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Open for joins"
 	JoinsOpen *bool `json:"joinsOpen,omitempty"`
 
-	// emptySince is the first of the consecutive reports of no players.
-	// Absent while somebody is there, or nothing is known.
+	// emptySince is the first of the consecutive reports of no players, from
+	// when players could first join. Absent while somebody is there, or nothing
+	// is known.
 	//
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Empty since"

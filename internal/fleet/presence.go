@@ -155,13 +155,15 @@ func (p Presence) ClearsAt(now time.Time) time.Time {
 }
 
 // EmptySince follows how long the server has been empty without a break. It
-// starts at the first fresh zero and ends with any sign of a player; silence
-// neither starts nor ends it, so a restart of the manager forgets nothing.
+// starts at the first fresh zero once players can come, for that nobody came to
+// a server that was still starting says nothing about demand. It ends with any
+// sign of a player; silence neither starts nor ends it, so a restart of the
+// manager forgets nothing.
 func (p Presence) EmptySince(was, now time.Time) time.Time {
 	switch {
 	case p.Roster.state == RosterPlayers || p.Counts.players > 0:
 		return time.Time{}
-	case was.IsZero() && p.Counts.KnownEmpty():
+	case was.IsZero() && p.Registration.Ever() && p.Counts.KnownEmpty():
 		return now
 	}
 	return was

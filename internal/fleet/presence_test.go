@@ -104,16 +104,18 @@ func TestEmptySince(t *testing.T) {
 		was      time.Time
 		want     time.Time
 	}{
-		"begins at the first fresh zero":      {fleet.Presence{Counts: fleet.Fresh(0, now)}, time.Time{}, now},
-		"is kept by further zeros":            {fleet.Presence{Counts: fleet.Fresh(0, now)}, earlier, earlier},
-		"ends with a player":                  {fleet.Presence{Counts: fleet.Fresh(1, now)}, earlier, time.Time{}},
-		"ends with a player on the way":       {fleet.Presence{Counts: fleet.Fresh(0, now), Roster: fleet.SomebodyThere()}, earlier, time.Time{}},
-		"survives a restart of the manager":   {fleet.Presence{}, earlier, earlier},
-		"does not begin without a count":      {fleet.Presence{}, time.Time{}, time.Time{}},
-		"does not begin with a stale zero":    {fleet.Presence{Counts: fleet.Stale(0, earlier)}, time.Time{}, time.Time{}},
-		"survives silence after a zero":       {fleet.Presence{Counts: fleet.Stale(0, earlier)}, earlier, earlier},
-		"is not kept by silence after a one":  {fleet.Presence{Counts: fleet.Stale(1, earlier)}, earlier, time.Time{}},
-		"does not begin before a player left": {fleet.Presence{Counts: fleet.Fresh(2, now)}, time.Time{}, time.Time{}},
+		"begins at the first fresh zero":       {fleet.Presence{Registration: fleet.Registered, Counts: fleet.Fresh(0, now)}, time.Time{}, now},
+		"is kept by further zeros":             {fleet.Presence{Registration: fleet.Registered, Counts: fleet.Fresh(0, now)}, earlier, earlier},
+		"ends with a player":                   {fleet.Presence{Counts: fleet.Fresh(1, now)}, earlier, time.Time{}},
+		"ends with a player on the way":        {fleet.Presence{Counts: fleet.Fresh(0, now), Roster: fleet.SomebodyThere()}, earlier, time.Time{}},
+		"survives a restart of the manager":    {fleet.Presence{}, earlier, earlier},
+		"does not begin without a count":       {fleet.Presence{}, time.Time{}, time.Time{}},
+		"does not begin with a stale zero":     {fleet.Presence{Counts: fleet.Stale(0, earlier)}, time.Time{}, time.Time{}},
+		"survives silence after a zero":        {fleet.Presence{Counts: fleet.Stale(0, earlier)}, earlier, earlier},
+		"is not kept by silence after a one":   {fleet.Presence{Counts: fleet.Stale(1, earlier)}, earlier, time.Time{}},
+		"does not begin while it still starts": {fleet.Presence{Registration: fleet.NeverRegistered, Counts: fleet.Fresh(0, now)}, time.Time{}, time.Time{}},
+		"begins where players were moved off":  {fleet.Presence{Registration: fleet.Deregistered, Counts: fleet.Fresh(0, now)}, time.Time{}, now},
+		"does not begin before a player left":  {fleet.Presence{Counts: fleet.Fresh(2, now)}, time.Time{}, time.Time{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -36,8 +36,9 @@ type ServerStatusApplyConfiguration struct {
 	PlayableSlots *int32 `json:"playableSlots,omitempty"`
 	// joinsOpen is false while a plugin keeps the door closed. Absent: unknown.
 	JoinsOpen *bool `json:"joinsOpen,omitempty"`
-	// emptySince is the first of the consecutive reports of no players.
-	// Absent while somebody is there, or nothing is known.
+	// emptySince is the first of the consecutive reports of no players, from
+	// when players could first join. Absent while somebody is there, or nothing
+	// is known.
 	EmptySince *metav1.Time `json:"emptySince,omitempty"`
 	// servedAt is when the first player ever was on this server.
 	ServedAt *metav1.Time `json:"servedAt,omitempty"`
