@@ -32,10 +32,7 @@ func TestDeletingAServerMovesItsPlayersAndDisconnectsNobody(t *testing.T) {
 	_, err = cluster.Kubectl(t.Context(), "", "delete", "server", victim, "-n", stage.Namespace, "--wait=false")
 	must(t, err)
 	awaitGone(t, victim)
-	must(t, crowd.AwaitPlaying(t.Context(), soon, moving...))
-	if left := crowd.On(victim); len(left) > 0 {
-		t.Errorf("%v believe to be on %s, which is gone", left, victim)
-	}
+	must(t, crowd.AwaitAway(t.Context(), soon, moving, victim))
 }
 
 func TestPlayersOfAServerThatDiesFallBackAndItIsReplaced(t *testing.T) {
@@ -46,7 +43,7 @@ func TestPlayersOfAServerThatDiesFallBackAndItIsReplaced(t *testing.T) {
 	_, err := cluster.Kubectl(t.Context(), "", "delete", "pod", victim, "-n", stage.Namespace, "--grace-period=0", "--force", "--wait=false")
 	must(t, err)
 	awaitGone(t, victim)
-	must(t, crowd.AwaitPlaying(t.Context(), soon, falling...))
+	must(t, crowd.AwaitAway(t.Context(), soon, falling, victim))
 	_, err = cluster.AwaitSize(t.Context(), hub, lobbies, soon)
 	must(t, err)
 }
@@ -70,7 +67,7 @@ func TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack(t *testing.T) {
 	if ready == nil || ready.Reason != v1alpha1.ReasonGameExited || !strings.Contains(ready.Message, "137") {
 		t.Errorf("the server does not say that its game was killed: %v", ready)
 	}
-	must(t, crowd.AwaitPlaying(t.Context(), soon, falling...))
+	must(t, crowd.AwaitAway(t.Context(), soon, falling, victim))
 	awaitGone(t, victim)
 	_, err = cluster.AwaitSize(t.Context(), hub, lobbies, soon)
 	must(t, err)

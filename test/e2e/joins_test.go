@@ -69,9 +69,31 @@ func TestWhoMayReadsCloudListAndWhoMayNotDoesNot(t *testing.T) {
 	}
 }
 
+// routed is true while proxies may send a player elsewhere than the overlay
+// says.
+var routed bool
+
+// unroute waits until the proxies have the routing of the overlay again, which
+// no status tells: whoever joins lands in a lobby.
+func unroute(ctx context.Context) error {
+	if !routed {
+		return nil
+	}
+	address, err := cluster.AwaitDoor(ctx, edge, soon)
+	if err != nil {
+		return err
+	}
+	scout := &stage.Crowd{Address: address}
+	defer scout.Leave()
+	_, err = scout.JoinUntilOn(ctx, soon, "Scout", hub)
+	routed = err != nil
+	return err
+}
+
 // joinGroup sends whoever joins to a group, and lets a bot join it.
 func joinGroup(t *testing.T, crowd *stage.Crowd, name, group string) string {
 	t.Helper()
+	routed = true
 	_, err := cluster.Route(t.Context(), edge, group, hub)
 	must(t, err)
 	where, err := crowd.JoinUntilOn(t.Context(), soon, name, group)

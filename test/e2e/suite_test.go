@@ -112,6 +112,9 @@ func settle(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := unroute(ctx); err != nil {
+		return err
+	}
 	return cluster.Await(ctx, "one proxy, Ready, and nobody there", 2*soon, func(ctx context.Context) (string, bool) {
 		door, err := cluster.ProxyGroup(ctx, edge)
 		if err != nil {
@@ -143,6 +146,13 @@ func settleAround(ctx context.Context) error {
 // out of before the test ends.
 func gather(t *testing.T) *stage.Crowd {
 	t.Helper()
+	story := cluster.Begin(t.Context())
+	t.Cleanup(func() {
+		story.End()
+		if t.Failed() {
+			tell(t, story)
+		}
+	})
 	must(t, settle(t.Context()))
 	address, err := cluster.AwaitDoor(t.Context(), edge, soon)
 	must(t, err)
@@ -155,6 +165,34 @@ func gather(t *testing.T) *stage.Crowd {
 		complain(t)
 	})
 	return crowd
+}
+
+// tell shows how the network came to what a test complains about.
+func tell(t *testing.T, story *stage.Chronicle) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	t.Logf("this is what became of the groups:\n%s", tail(story.String()))
+	events, err := story.Events(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("and these were the events:\n%s", tail(events))
+	log, err := cluster.Kubectl(ctx, "", "logs", "-n", stage.SystemNamespace, "deployment/"+stage.Manager,
+		"--since-time="+story.Began().UTC().Format(time.RFC3339))
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("and this the manager's log:\n%s", tail(log))
+}
+
+// tail keeps a story short enough to be read.
+func tail(text string) string {
+	const enough = 100
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) > enough {
+		lines = append([]string{fmt.Sprintf("... %d lines before", len(lines)-enough)}, lines[len(lines)-enough:]...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // complain fails a test during which a server of ours met a proxy that broke a

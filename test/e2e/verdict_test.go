@@ -8,6 +8,8 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -37,16 +39,19 @@ func calls(t *testing.T) []call {
 	must(t, err)
 	defer func() { _ = file.Close() }()
 	var found []call
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			// What comes after the last end of a line is being written.
+			break
+		}
+		must(t, err)
 		var c call
-		must(t, json.Unmarshal(lines.Bytes(), &c))
+		must(t, json.Unmarshal(line, &c))
 		if c.User.Username == account {
 			found = append(found, c)
 		}
 	}
-	must(t, lines.Err())
 	if len(found) == 0 {
 		t.Fatalf("%s holds no call of %s", *auditLog, account)
 	}

@@ -59,7 +59,7 @@ func Open(kubeconfig, kubectl string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Cluster{Reader: reader, kubectl: kubectl, kubeconfig: kubeconfig}, nil
+	return &Cluster{Reader: patient{reader}, kubectl: kubectl, kubeconfig: kubeconfig}, nil
 }
 
 // Kubectl runs kubectl with what it reads from its standard input, and returns

@@ -93,10 +93,26 @@ func (c *Crowd) AwaitPlaying(ctx context.Context, limit time.Duration, names ...
 	return c.await(ctx, strings.Join(names, ", ")+" on a server", limit, names, func(server string) bool { return server != "" })
 }
 
+// AwaitCount waits until so many players, whoever they are, are on a server.
+func (c *Crowd) AwaitCount(ctx context.Context, limit time.Duration, count int) error {
+	var lost error
+	err := c.Await(ctx, fmt.Sprintf("%d players on a server", count), limit, func(context.Context) (string, bool) {
+		lost = c.Lost()
+		return c.String(), len(c.players)-c.perServer()[""] >= count || lost != nil
+	})
+	return errors.Join(err, lost)
+}
+
 // AwaitOn waits until the named players are on one of the servers.
 func (c *Crowd) AwaitOn(ctx context.Context, limit time.Duration, names, servers []string) error {
 	what := fmt.Sprintf("%s on %s", strings.Join(names, ", "), strings.Join(servers, " or "))
 	return c.await(ctx, what, limit, names, func(server string) bool { return slices.Contains(servers, server) })
+}
+
+// AwaitAway waits until the named players are on another server than this one.
+func (c *Crowd) AwaitAway(ctx context.Context, limit time.Duration, names []string, server string) error {
+	what := fmt.Sprintf("%s on another server than %s", strings.Join(names, ", "), server)
+	return c.await(ctx, what, limit, names, func(on string) bool { return on != "" && on != server })
 }
 
 func (c *Crowd) await(ctx context.Context, what string, limit time.Duration, names []string, fits func(server string) bool) error {
