@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
@@ -101,10 +100,9 @@ func joinGroup(t *testing.T, crowd *stage.Crowd, name, group string) string {
 	return where
 }
 
-// awaitPlayers waits until a Server's status counts so many players. A count is
-// written at once when a server fills or empties, else within 15 seconds.
+// awaitPlayers waits until a Server's status counts so many players.
 func awaitPlayers(ctx context.Context, server string, want int32) error {
-	return cluster.Await(ctx, fmt.Sprintf("%d players in the status of %s", want, server), 30*time.Second, func(ctx context.Context) (string, bool) {
+	return cluster.Await(ctx, fmt.Sprintf("%d players in the status of %s", want, server), counted, func(ctx context.Context) (string, bool) {
 		found, err := cluster.Server(ctx, server)
 		if err != nil || found == nil {
 			return fmt.Sprintf("no server: %v", err), false

@@ -9,7 +9,6 @@ import (
 	"net"
 	"strconv"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -67,7 +66,7 @@ func newcomer(t *testing.T, first string) corev1.Pod {
 
 func awaitConnected(t *testing.T, want int32) {
 	t.Helper()
-	must(t, cluster.Await(t.Context(), "players in the ProxyGroup's status", 30*time.Second, func(ctx context.Context) (string, bool) {
+	must(t, cluster.Await(t.Context(), "players in the ProxyGroup's status", counted, func(ctx context.Context) (string, bool) {
 		door, err := cluster.ProxyGroup(ctx, edge)
 		if err != nil {
 			return err.Error(), false

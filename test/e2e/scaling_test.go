@@ -39,7 +39,7 @@ func TestAFullLobbyGetsItsNextServerAndNobodyIsRefused(t *testing.T) {
 	if most := story.Most(hub); most != lobbies+1 {
 		t.Errorf("the shortage of one server was answered with %d", most-lobbies)
 	}
-	must(t, cluster.Await(t.Context(), "3 free seats", 20*time.Second, func(ctx context.Context) (string, bool) {
+	must(t, cluster.Await(t.Context(), "3 free seats", counted, func(ctx context.Context) (string, bool) {
 		group, err := cluster.Group(ctx, hub)
 		if err != nil {
 			return err.Error(), false

@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,7 +66,21 @@ func Open(kubeconfig, kubectl string) (*Cluster, error) {
 
 // Kubectl runs kubectl with what it reads from its standard input, and returns
 // what it prints.
+//
+// While the API server cannot be reached it is run again: nothing was done yet.
 func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	out, err := "", error(nil)
+	_ = wait.PollUntilContextTimeout(ctx, interval, patienceLasts, true, func(ctx context.Context) (bool, error) {
+		out, err = c.kubectlOnce(ctx, input, args...)
+		return err == nil || !unreached.MatchString(err.Error()), nil
+	})
+	return out, err
+}
+
+// unreached is how kubectl says that it had nobody to ask.
+var unreached = regexp.MustCompile(`Unable to connect to the server|connection to the server \S+ was refused|TLS handshake timeout`)
+
+func (c *Cluster) kubectlOnce(ctx context.Context, input string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
 	command.Stdin = strings.NewReader(input)

@@ -133,9 +133,18 @@ func (c *Cluster) AwaitServers(
 		return Describe(servers), wanted(ready, servers)
 	})
 	if err != nil {
-		err = fmt.Errorf("%w%s", err, why)
+		err = fmt.Errorf("%w%s%s", err, why, c.verdict(ctx, group))
 	}
 	return ready, err
+}
+
+// verdict is what a group says about its own size.
+func (c *Cluster) verdict(ctx context.Context, group string) string {
+	found, err := c.Group(ctx, group)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s says: %s%s", group, found.Status.LastDecision, complaints(found.Status.Conditions))
 }
 
 // AwaitSize waits until a group has exactly so many servers and all are ready.
