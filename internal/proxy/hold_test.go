@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -54,6 +55,8 @@ func TestAHeldPlayerDoesNotWaitWhileOnTheWay(t *testing.T) {
 	n.servers["lobby-a"] = lobby
 	n.mu.Unlock()
 	n.publish()
+	stop := context.AfterFunc(n.ctx, func() { silent.Close() })
+	t.Cleanup(func() { stop(); silent.Close() })
 	login, err := silent.Accept()
 	if err != nil {
 		t.Fatal(err)
