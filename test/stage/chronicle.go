@@ -12,6 +12,7 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,23 +25,25 @@ type Chronicle struct {
 	cluster *Cluster
 	began   time.Time
 	stop    context.CancelFunc
-	done    chan struct{}
+	writing sync.WaitGroup
 
-	mu    sync.Mutex
-	lines []string
-	last  map[string]string
-	most  map[string]int
+	mu      sync.Mutex
+	servers map[string]v1alpha1.Server
+	lines   []string
+	last    map[string]string
+	most    map[string]int
 }
 
 // Begin starts a chronicle. It ends with ctx, or with End.
 func (c *Cluster) Begin(ctx context.Context) *Chronicle {
 	ctx, stop := context.WithCancel(ctx)
-	written := &Chronicle{
-		cluster: c, began: time.Now(), stop: stop, done: make(chan struct{}),
-		last: make(map[string]string), most: make(map[string]int),
+	story := &Chronicle{
+		cluster: c, began: time.Now(), stop: stop,
+		servers: make(map[string]v1alpha1.Server), last: make(map[string]string), most: make(map[string]int),
 	}
-	go written.write(ctx)
-	return written
+	story.writing.Go(func() { story.follow(ctx, &v1alpha1.ServerList{}, story.noteServer) })
+	story.writing.Go(func() { story.follow(ctx, &v1alpha1.ServerGroupList{}, story.noteGroup) })
+	return story
 }
 
 // Began is when the chronicle was begun.
@@ -49,7 +52,7 @@ func (c *Chronicle) Began() time.Time { return c.began }
 // End stops writing.
 func (c *Chronicle) End() {
 	c.stop()
-	<-c.done
+	c.writing.Wait()
 }
 
 // Most is how many servers a group has had at the same time since the
@@ -93,50 +96,56 @@ func (c *Chronicle) Events(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-func (c *Chronicle) write(ctx context.Context) {
-	defer close(c.done)
-	ticks := time.NewTicker(interval)
-	defer ticks.Stop()
-	for {
-		// What cannot be read now is read the next time.
-		if servers, err := c.cluster.Servers(ctx, ""); err == nil {
-			c.noteServers(servers)
+// follow notes every change of every object of a kind. A watch begins with
+// those that are there, after a note of nothing.
+func (c *Chronicle) follow(ctx context.Context, list client.ObjectList, note func(watch.Event)) {
+	for ctx.Err() == nil {
+		changes, err := c.cluster.watcher.Watch(ctx, list, client.InNamespace(Namespace))
+		if err != nil {
+			select {
+			case <-time.After(interval):
+			case <-ctx.Done():
+			}
+			continue
 		}
-		var groups v1alpha1.ServerGroupList
-		if err := c.cluster.List(ctx, &groups, client.InNamespace(Namespace)); err == nil {
-			c.noteGroups(groups.Items)
-		}
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
-			return
+		c.locked(note, watch.Event{})
+		for change := range changes.ResultChan() {
+			c.locked(note, change)
 		}
 	}
 }
 
-func (c *Chronicle) noteServers(servers []v1alpha1.Server) {
+func (c *Chronicle) locked(note func(watch.Event), change watch.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	byGroup := make(map[string][]v1alpha1.Server)
-	for i := range servers {
-		group := servers[i].Spec.GroupRef.Name
-		byGroup[group] = append(byGroup[group], servers[i])
-	}
-	for group, all := range byGroup {
-		c.most[group] = max(c.most[group], len(all))
-	}
-	for _, group := range slices.Sorted(maps.Keys(c.most)) {
-		c.note(group, "servers", Describe(byGroup[group])+Explain(byGroup[group]))
-	}
+	note(change)
 }
 
-func (c *Chronicle) noteGroups(groups []v1alpha1.ServerGroup) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range groups {
-		status := &groups[i].Status
-		c.note(groups[i].Name, "decides", fmt.Sprintf("%s (%d players, %d free seats)",
-			status.LastDecision, ptr.Deref(status.OnlinePlayers, 0), ptr.Deref(status.FreeSlots, 0)))
+func (c *Chronicle) noteServer(change watch.Event) {
+	server, ok := change.Object.(*v1alpha1.Server)
+	if !ok {
+		clear(c.servers)
+		return
+	}
+	c.servers[server.Name] = *server
+	if change.Type == watch.Deleted {
+		delete(c.servers, server.Name)
+	}
+	group := server.Spec.GroupRef.Name
+	var all []v1alpha1.Server
+	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
+		if c.servers[name].Spec.GroupRef.Name == group {
+			all = append(all, c.servers[name])
+		}
+	}
+	c.most[group] = max(c.most[group], len(all))
+	c.note(group, "has", Describe(all)+Explain(all))
+}
+
+func (c *Chronicle) noteGroup(change watch.Event) {
+	if group, ok := change.Object.(*v1alpha1.ServerGroup); ok {
+		c.note(group.Name, "decides", fmt.Sprintf("%s (%d players, %d free seats)",
+			group.Status.LastDecision, ptr.Deref(group.Status.OnlinePlayers, 0), ptr.Deref(group.Status.FreeSlots, 0)))
 	}
 }
 

@@ -39,6 +39,7 @@ type Cluster struct {
 	Watcher
 	client.Reader
 
+	watcher    client.WithWatch
 	kubectl    string
 	kubeconfig string
 }
@@ -57,11 +58,11 @@ func Open(kubeconfig, kubectl string) (*Cluster, error) {
 	}
 	// Whoever looks four times a second must not be slowed down by himself.
 	config.QPS, config.Burst = 100, 200
-	reader, err := client.New(config, client.Options{Scheme: scheme})
+	watcher, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Cluster{Reader: patient{reader}, kubectl: kubectl, kubeconfig: kubeconfig}, nil
+	return &Cluster{Reader: patient{watcher}, watcher: watcher, kubectl: kubectl, kubeconfig: kubeconfig}, nil
 }
 
 // Kubectl runs kubectl with what it reads from its standard input, and returns

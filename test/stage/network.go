@@ -99,8 +99,8 @@ func Describe(servers []v1alpha1.Server) string {
 func Explain(servers []v1alpha1.Server) string {
 	var all strings.Builder
 	for i := range servers {
-		if servers[i].Status.Phase != v1alpha1.ServerReady {
-			fmt.Fprintf(&all, "; %s%s", servers[i].Name, complaints(servers[i].Status.Conditions))
+		if why := complaints(servers[i].Status.Conditions); why != "" && servers[i].Status.Phase != v1alpha1.ServerReady {
+			fmt.Fprintf(&all, "; %s%s", servers[i].Name, why)
 		}
 	}
 	return all.String()
