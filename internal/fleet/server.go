@@ -138,6 +138,12 @@ func (s *Server) Leaving() bool {
 	return false
 }
 
+// Current is true for a server of its group's spec, and for one whose pod is
+// still to be made: it will be made from the spec that the group has then.
+func (s *Server) Current() bool {
+	return s.Spec == SpecCurrent || (s.Phase == v1alpha1.ServerPending && s.Pod == PodNone)
+}
+
 // FirstStart is true while a server is on its way to its first Ready.
 func (s *Server) FirstStart() bool {
 	return s.ReadySince.IsZero() &&

@@ -22,6 +22,26 @@ func SelectDeletionCandidates(servers []*fleet.Server, now time.Time) []*fleet.S
 	return empty
 }
 
+// candidates are those of this group. In a changeover the old spec goes before
+// the new one, which would only have to be built again.
+func (g *group) candidates() []*fleet.Server {
+	candidates := SelectDeletionCandidates(g.alive, g.Now)
+	slices.SortStableFunc(candidates, func(a, b *fleet.Server) int { return int(b.Spec) - int(a.Spec) })
+	return candidates
+}
+
+// changing is true while a server of an old spec is alive.
+func (g *group) changing() bool {
+	return slices.ContainsFunc(g.alive, func(s *fleet.Server) bool { return !s.Current() })
+}
+
+// needed is true for the only server of a new spec: without it a changeover
+// would order another one.
+func (g *group) needed(s *fleet.Server) bool {
+	return s.Current() && g.changing() &&
+		!slices.ContainsFunc(g.alive, func(other *fleet.Server) bool { return other != s && other.Current() })
+}
+
 func served(s *fleet.Server) int {
 	if s.ServedAt.IsZero() {
 		return 0
@@ -38,7 +58,7 @@ func (g *group) aboveCeiling() []Removal {
 		allowed = fmt.Sprintf("boost %s holds it at %d", pin.Boost, g.ceiling)
 	}
 	var removals []Removal
-	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
+	for _, s := range g.candidates() {
 		if len(removals) == surplus {
 			break
 		}
@@ -56,9 +76,9 @@ func (g *group) aboveCeiling() []Removal {
 // not hide one which can.
 func (g *group) lackOfDemand() []Removal {
 	free := g.arrivedSeats()
-	for _, s := range SelectDeletionCandidates(g.alive, g.Now) {
+	for _, s := range g.candidates() {
 		left := free - arrived(s)
-		if g.settled(s) && !slices.Contains(g.takenBack, s) && left >= g.Sizes.SpareSlots+g.waiting {
+		if g.settled(s) && !g.needed(s) && !slices.Contains(g.takenBack, s) && left >= g.keep {
 			return []Removal{{s.Name, fmt.Sprintf(
 				"%s has been empty since %s, and %d free seats are left without it", s.Name, stamp(s.EmptySince), left)}}
 		}

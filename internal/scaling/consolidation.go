@@ -21,7 +21,7 @@ func (g *group) spareable() Spareable {
 	now := Spareable{}
 	for _, s := range g.alive {
 		held := s.Phase == v1alpha1.ServerReady && known(s) == 1 && s.Counts.Players() > 0
-		if !held || leftWithout(s, free) < g.Sizes.SpareSlots+g.waiting {
+		if !held || leftWithout(s, free) < g.keep {
 			continue
 		}
 		now[s.Name] = g.Now
@@ -41,7 +41,7 @@ func leftWithout(s *fleet.Server, free int) int {
 // consolidation retires one server whose players the others could have taken
 // for the stabilisation time, the emptiest of them. It is for groups in which no
 // server ever empties: while one is empty, that is the one to go, and while one
-// goes for this reason no other does.
+// goes for this reason no other does. The only one of a new spec stays.
 func (g *group) consolidation(spareable Spareable) []Retirement {
 	for i := range g.Servers {
 		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
@@ -53,7 +53,7 @@ func (g *group) consolidation(spareable Spareable) []Retirement {
 	}
 	due := slices.DeleteFunc(slices.Clone(g.alive), func(s *fleet.Server) bool {
 		since, ok := spareable[s.Name]
-		return !ok || g.Now.Before(since.Add(g.Sizes.Stabilization))
+		return !ok || g.needed(s) || g.Now.Before(since.Add(g.Sizes.Stabilization))
 	})
 	if len(due) == 0 {
 		return nil

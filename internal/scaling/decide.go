@@ -32,18 +32,18 @@ func Decide(in Input) Plan {
 	plan.Recheck = g.recheck(plan.Spareable)
 	if in.Channel == fleet.ChannelHealthy {
 		plan.Withdrawals = g.withdrawals()
-		plan.Creates = g.creates(short)
+		plan.Creates = g.creates(max(short, g.Surge))
 		g.shrink(short, &plan)
 	}
 	plan.LastDecision = g.line(wanted, short, &plan)
 	return plan
 }
 
-func (g *group) creates(short int) int {
+func (g *group) creates(wanted int) int {
 	if g.Gate.State() != fleet.GateOpen {
 		return 0
 	}
-	return max(0, min(short, g.ceiling-g.count))
+	return max(0, min(wanted, g.ceiling-g.count))
 }
 
 // shrink decides what goes. For lack of demand one server goes in a pass, and on
@@ -54,7 +54,7 @@ func (g *group) shrink(short int, plan *Plan) {
 	case g.count > g.ceiling:
 		plan.Removals = g.aboveCeiling()
 		plan.Retirements = g.abovePin(len(plan.Removals))
-	case short > 0 || g.Trigger == OnEvent || g.count <= g.floor || g.outstanding():
+	case short > 0 || plan.Creates > 0 || g.Trigger == OnEvent || g.count <= g.floor || g.outstanding():
 	default:
 		if plan.Removals = g.lackOfDemand(); len(plan.Removals) == 0 {
 			plan.Retirements = g.consolidation(plan.Spareable)
@@ -77,7 +77,10 @@ func (g *group) limit(wanted int) Limit {
 		}
 	}
 	l.Wanted = max(byDemand, byBoosts)
+	refused := g.Surge > 0 && g.count+g.Surge > g.ceiling
 	switch {
+	case l.Wanted <= l.Allowed && refused:
+		l.Cause, l.Wanted = Changeover, g.count+g.Surge
 	case l.Wanted <= l.Allowed:
 	case byDemand > byBoosts:
 		l.Cause = Demand
@@ -85,6 +88,9 @@ func (g *group) limit(wanted int) Limit {
 		l.Cause = Boost
 	}
 	l.Note = l.note(g.Boosts.Pin)
+	if refused && l.Cause != Changeover {
+		l.Note += "; a changeover needs room for one new server too"
+	}
 	return l
 }
 

@@ -19,7 +19,7 @@ type group struct {
 	count       int             // alive, taken back included, and ordered but not seen
 	floor       int
 	ceiling     int
-	waiting     int
+	keep        int // seats to keep free, for those who wait as well
 	provisional int
 	sight       fleet.Sight
 	sightEnds   time.Time
@@ -29,13 +29,10 @@ func survey(in *Input) *group {
 	g := &group{
 		Input:   in,
 		floor:   in.Sizes.MinReplicas + in.Boosts.Added,
-		ceiling: in.Sizes.MaxReplicas,
-		// Whoever is held may be a crowd or an attack: it orders one server at
-		// a time.
-		waiting: min(max(0, in.Waiting), in.Sizes.Capacity),
+		ceiling: in.Sizes.Ceiling(in.Boosts.Pin),
+		keep:    in.Sizes.Keep(in.Waiting),
 	}
-	if pin := in.Boosts.Pin; pin.Holds() {
-		g.ceiling = min(pin.Replicas, g.ceiling)
+	if in.Boosts.Pin.Holds() {
 		g.floor = g.ceiling
 	}
 	for i := range in.Servers {
@@ -104,7 +101,7 @@ func (g *group) extra() *fleet.Server {
 
 // wanted is how many servers the gap to the spare seats asks for.
 func (g *group) wanted() int {
-	gap := g.Sizes.SpareSlots + g.waiting - g.provisional
+	gap := g.keep - g.provisional
 	if gap <= 0 || g.sight == fleet.SightForming {
 		return 0
 	}

@@ -77,6 +77,9 @@ type Input struct {
 	Expected Expected
 	// Waiting is how many players the proxies hold for this group.
 	Waiting int
+	// Surge is how many servers a changeover wants beside those that are alive.
+	// It is no shortage: it holds up nothing but by what is really created.
+	Surge int
 	// Gate is what earlier failures leave of the right to create.
 	Gate    fleet.Gate
 	Channel fleet.Channel
@@ -90,6 +93,21 @@ type Input struct {
 	Spareable Spareable
 }
 
+// Ceiling is how many servers a group may have.
+func (s Sizes) Ceiling(pin Pin) int {
+	if pin.Holds() {
+		return min(pin.Replicas, s.MaxReplicas)
+	}
+	return s.MaxReplicas
+}
+
+// Keep is how many seats a group keeps free, those for the players who wait
+// among them. Whoever waits may be a crowd or an attack: it counts for one
+// server at most.
+func (s Sizes) Keep(waiting int) int {
+	return s.SpareSlots + min(max(0, waiting), s.Capacity)
+}
+
 // Cause says what a ceiling holds back.
 type Cause uint8
 
@@ -101,6 +119,9 @@ const (
 	// Boost means that boosts raise the floor above the ceiling, or that one
 	// pins the group above it.
 	Boost
+	// Changeover means that a server of a new spec has to come before an old one
+	// may go, and nothing else is refused.
+	Changeover
 )
 
 // Bound says what the ceiling is.

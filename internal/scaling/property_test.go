@@ -43,6 +43,7 @@ func anyServer(t *rapid.T) fleet.Server {
 	s.Retire = rapid.SampledFrom([]v1alpha1.RetireReason{
 		"", "", "", "", v1alpha1.RetirePin, v1alpha1.RetirePin, v1alpha1.RetireChangeover, v1alpha1.RetireConsolidation,
 	}).Draw(t, "retire")
+	s.Spec = rapid.SampledFrom([]fleet.SpecAge{fleet.SpecCurrent, fleet.SpecCurrent, fleet.SpecOld}).Draw(t, "spec")
 	s.CreatedAt = within(t, "created", 1000)
 	if rapid.Bool().Draw(t, "empty") {
 		s.EmptySince = within(t, "emptyFor", 600)
@@ -75,6 +76,7 @@ func anyGroup(t *rapid.T) scaling.Input {
 			}
 		}
 	}
+	in.Surge = rapid.IntRange(0, 1).Draw(t, "surge")
 	in.Waiting = rapid.IntRange(0, 80).Draw(t, "waiting")
 	in.Expected.Creates = rapid.IntRange(0, 2).Draw(t, "unseen")
 	in.LeaderSince = within(t, "leader", 200)
@@ -90,6 +92,7 @@ func anyGroup(t *rapid.T) scaling.Input {
 // of it yet; what was written to a Server is known nevertheless.
 func carriedOut(in scaling.Input, plan scaling.Plan) scaling.Input {
 	in.Expected.Creates += plan.Creates
+	in.Surge = max(0, in.Surge-plan.Creates)
 	in.Expected.Deletes = append([]string{}, in.Expected.Deletes...)
 	for _, r := range plan.Removals {
 		in.Expected.Deletes = append(in.Expected.Deletes, r.Name)

@@ -14,11 +14,11 @@ import (
 // when the decision does not.
 func (g *group) line(wanted, short int, plan *Plan) string {
 	return fmt.Sprintf("provisional %d, spare %d, waiting %d, wanted %d, alive %d, floor %d, ceiling %d: %s",
-		g.provisional, g.Sizes.SpareSlots, g.waiting, wanted, g.count, g.floor, g.ceiling, g.what(short, plan))
+		g.provisional, g.Sizes.SpareSlots, g.keep-g.Sizes.SpareSlots, wanted, g.count, g.floor, g.ceiling, g.what(short, plan))
 }
 
 func (g *group) what(short int, plan *Plan) string {
-	orders := orders(plan)
+	orders := orders(short, plan)
 	switch {
 	case g.Channel == fleet.ChannelDegraded:
 		return "most agents are silent; nothing is created or removed"
@@ -37,12 +37,15 @@ func (g *group) what(short int, plan *Plan) string {
 }
 
 // orders are what a plan changes; of several servers the first is explained.
-func orders(plan *Plan) string {
+func orders(short int, plan *Plan) string {
 	var orders []string
 	if n := len(plan.Withdrawals); n > 0 {
 		orders = append(orders, fmt.Sprintf("take back %d, %s", n, plan.Withdrawals[0].Note))
 	}
-	if plan.Creates > 0 {
+	switch {
+	case plan.Creates > max(0, short):
+		orders = append(orders, fmt.Sprintf("create %d for a changeover", plan.Creates))
+	case plan.Creates > 0:
 		orders = append(orders, fmt.Sprintf("create %d", plan.Creates))
 	}
 	if n := len(plan.Removals); n > 0 {
@@ -56,6 +59,12 @@ func orders(plan *Plan) string {
 
 func (l Limit) note(pin Pin) string {
 	switch {
+	case l.Cause == Changeover && l.By == ByPin:
+		return fmt.Sprintf("a changeover wants %s, boost %s holds the group at %d; it needs room for one new server before an old one can retire",
+			servers(l.Wanted), pin.Boost, l.Allowed)
+	case l.Cause == Changeover:
+		return fmt.Sprintf("a changeover wants %s, maxReplicas allows %d; it needs room for one new server before an old one can retire",
+			servers(l.Wanted), l.Allowed)
 	case l.Cause == Demand && l.By == ByPin:
 		return fmt.Sprintf("demand wants %s, boost %s holds the group at %d", servers(l.Wanted), pin.Boost, l.Allowed)
 	case l.Cause == Demand:
