@@ -62,6 +62,7 @@ const (
 const (
 	ReasonMinimumReplicasReady   = "MinimumReplicasReady"
 	ReasonMinimumReplicasUnready = "MinimumReplicasUnready"
+	ReasonRollingOut             = "RollingOut"
 	ReasonScalingUp              = "ScalingUp"
 	ReasonSettled                = "Settled"
 	ReasonMaxReplicasReached     = "MaxReplicasReached"

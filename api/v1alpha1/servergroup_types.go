@@ -45,8 +45,9 @@ type Scaling struct {
 	// +kubebuilder:validation:Maximum=1000
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// maxReplicas is the most servers the group ever has; it binds against
-	// demand and boosts alike.
+	// maxReplicas is the most servers the group ever has, those not counted
+	// that take nobody new and go when their players have left. It binds
+	// against demand, boosts and changeovers alike.
 	//
 	// +required
 	// +kubebuilder:validation:Minimum=1
@@ -84,7 +85,9 @@ type Scaling struct {
 
 // ServerGroupSpec describes servers that all do the same. An edit of image,
 // maxPlayers, server, env, mounts, resources, scheduling or the grace period
-// holds for servers made after it.
+// needs new servers: those of an Ephemeral group are replaced as update says, in
+// a Persistent one it holds for servers made after it. Every other field takes
+// effect on running servers.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.playableSlots) || self.playableSlots <= self.maxPlayers",message="playableSlots must not exceed maxPlayers"
 // +kubebuilder:validation:XValidation:rule="has(self.scaling) == (self.type == 'Ephemeral')",message="scaling is required for type Ephemeral and forbidden for Persistent"

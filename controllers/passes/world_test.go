@@ -49,7 +49,7 @@ func TestPasses(t *testing.T) {
 	}
 	seen := reached{}
 	for kind, suite := range map[string]map[string]func(*world){
-		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Server": serverPasses(),
+		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(),
 	} {
 		for name, do := range suite {

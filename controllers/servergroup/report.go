@@ -18,6 +18,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/rollout"
 	"github.com/spawnery/spawnery-operator/internal/scaling"
 	"github.com/spawnery/spawnery-operator/internal/sighting"
 	"github.com/spawnery/spawnery-operator/internal/sizing"
@@ -74,7 +75,7 @@ func statusOf(group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan
 		ConsecutiveFailures: new(int32(decided.Failures.Streak.Failures)),
 		LastFailureAt:       sighting.Stamp(decided.Failures.Streak.LastFailureAt),
 		FirstRegisteredAt:   was.FirstRegisteredAt,
-		LastDecision:        decided.Note,
+		LastDecision:        conditions.Note(decided.Note),
 		ObservedRetry:       cmp.Or(sizing.RetryOf(group), was.ObservedRetry),
 	}
 	if pin := seen.boosts.Pin; pin.Holds() {
@@ -167,6 +168,10 @@ func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 	} else {
 		set.False(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasUnready, message)
 	}
+	if changeover := decided.Changeover; seen.network != nil && changeover.Progress.RollingOut() {
+		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonRollingOut, rollingOut(changeover))
+		return
+	}
 	starting := len(decided.Create) + len(seen.pending.Creates)
 	for i := range seen.servers {
 		if seen.servers[i].FirstStart() {
@@ -179,6 +184,14 @@ func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 		return
 	}
 	set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, fmt.Sprintf("%d servers, none starting", len(seen.servers)))
+}
+
+func rollingOut(changeover rollout.Plan) string {
+	done := fmt.Sprintf("%d of %d servers are of the new spec", changeover.Progress.Updated, changeover.Progress.Total())
+	if changeover.Note == "" {
+		return done
+	}
+	return done + "; " + changeover.Note
 }
 
 func reportFailures(set *conditions.Set, failures backoff.Decision) {

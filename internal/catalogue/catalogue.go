@@ -123,6 +123,9 @@ func serverGroupConditions() []Entry {
 		isTrue(v1alpha1.ReasonMinimumReplicasReady, "As many servers let players in as the floor wants."),
 		isFalse(v1alpha1.ReasonMinimumReplicasUnready, "Fewer servers let players in than the floor wants; the message says how many."),
 	)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionProgressing,
+		isTrue(v1alpha1.ReasonRollingOut, "Servers of an old spec are replaced; the message says how many of how many are of the new one, and what comes next."),
+	)...)
 	rows = append(rows, progressing(kind)...)
 	rows = append(rows, entries(kind, v1alpha1.ConditionScalingLimited,
 		isTrue(v1alpha1.ReasonMaxReplicasReached, "The ceiling holds servers back; the message says how many were wanted, and by whom."),

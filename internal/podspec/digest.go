@@ -37,6 +37,7 @@ func Digest(in Inputs) string {
 		Env:          in.env,
 		Mounts:       in.mounts,
 		GraceSeconds: unless(in.graceSeconds, defaultGraceSeconds),
+		RestartedAt:  in.restartedAt,
 	}
 	return document.sum()
 }
@@ -77,6 +78,7 @@ type serverDigest struct {
 	Env          []corev1.EnvVar     `json:"env,omitempty"`
 	Mounts       []v1alpha1.Mount    `json:"mounts,omitempty"`
 	GraceSeconds int32               `json:"graceSeconds,omitempty"`
+	RestartedAt  string              `json:"restartedAt,omitempty"`
 }
 
 func newSharedDigest(in shared) digestDocument {

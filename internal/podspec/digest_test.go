@@ -174,6 +174,22 @@ func checkChoice(t *testing.T, choice choice, group string) {
 	}
 }
 
+func TestOnlyTheWishForARestartIsReadFromAnnotations(t *testing.T) {
+	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ServerGroup](t, "lobby")
+	digest := func(annotations map[string]string) string {
+		group.Annotations = annotations
+		return podspec.Digest(podspec.ResolveServer(network, group))
+	}
+	plain := digest(nil)
+	compare(t, plain, digest(map[string]string{v1alpha1.AnnotationRetry: "now", "example.org/owner": "alice"}))
+	compare(t, plain, digest(map[string]string{v1alpha1.AnnotationRestartedAt: ""}))
+	first := digest(map[string]string{v1alpha1.AnnotationRestartedAt: "2026-11-30T10:00:00Z"})
+	second := digest(map[string]string{v1alpha1.AnnotationRestartedAt: "2026-11-30T11:00:00Z"})
+	if first == plain || second == plain || first == second {
+		t.Errorf("plain %s, first %s, second %s: want three digests", plain, first, second)
+	}
+}
+
 func TestAnyNumberOfRuntimeChangesLeavesTheDigestAlone(t *testing.T) {
 	all := serverChoices()
 	rapid.Check(t, func(r *rapid.T) {

@@ -44,6 +44,8 @@ type Inputs struct {
 	env          []corev1.EnvVar
 	mounts       []v1alpha1.Mount
 	graceSeconds int32
+	// restartedAt reaches no pod: another value is a wish for other pods.
+	restartedAt string
 }
 
 // ProxyInputs is the same for the pods of a ProxyGroup.
@@ -85,6 +87,7 @@ func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Input
 		env:          variables(spec.Env),
 		mounts:       byPath(spec.Mounts),
 		graceSeconds: cmp.Or(spec.TerminationGracePeriodSeconds, defaultGraceSeconds),
+		restartedAt:  group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}
 }
 

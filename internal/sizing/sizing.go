@@ -18,6 +18,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/ordinals"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/rollout"
 	"github.com/spawnery/spawnery-operator/internal/scaling"
 	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
@@ -77,6 +78,9 @@ type Plan struct {
 	Limit scaling.Limit
 	// Spareable is for the next decision.
 	Spareable scaling.Spareable
+	// Changeover is the step an ephemeral group takes to a new spec. What it asks
+	// for is in the plan.
+	Changeover rollout.Plan
 	// Floor is how many ready servers make the group available.
 	Floor int
 	// Note is the whole decision as one line.
@@ -99,19 +103,20 @@ func Decide(in Input) Plan {
 	return decided
 }
 
+// ephemeral takes the next step of a changeover first: whom that tells to go is
+// as good as gone when the size is decided on, which has the last word on what
+// is created.
 func (p *Plan) ephemeral(in Input) {
+	p.changeover(in)
 	sized := scaling.Decide(scaling.Input{
-		Now:     in.Now,
-		Trigger: in.Trigger,
-		Sizes:   sizesOf(&in.Group.Spec),
-		Boosts: scaling.Boosts{
-			Added:      in.Boosts.Added,
-			Pin:        scaling.Pin{Boost: in.Boosts.Pin.Name, Replicas: in.Boosts.Pin.Replicas},
-			NextExpiry: in.Boosts.NextExpiry,
-		},
-		Servers:           in.Servers,
+		Now:               in.Now,
+		Trigger:           in.Trigger,
+		Sizes:             sizesOf(&in.Group.Spec),
+		Boosts:            scaling.Boosts{Added: in.Boosts.Added, Pin: pinOf(in.Boosts), NextExpiry: in.Boosts.NextExpiry},
+		Servers:           p.Changeover.After(in.Servers),
 		Expected:          scaling.Expected{Creates: len(in.Pending)},
 		Waiting:           in.Waiting,
+		Surge:             p.Changeover.Surge,
 		Gate:              backoff.MayCreate(p.Failures),
 		Channel:           in.Channel,
 		LeaderSince:       in.LeaderSince,
@@ -131,7 +136,12 @@ func (p *Plan) ephemeral(in Input) {
 	if in.Channel == fleet.ChannelHealthy {
 		p.Remove = append(p.Remove, pruneFailed(in.Servers)...)
 	}
-	p.Limit, p.Note, p.Recheck, p.Spareable = sized.Limit, sized.LastDecision, sized.Recheck, sized.Spareable
+	p.keepLastWord()
+	p.Limit, p.Note, p.Spareable = sized.Limit, sized.LastDecision, sized.Spareable
+	if note := p.Changeover.Note; note != "" {
+		p.Note += "; changeover: " + note
+	}
+	p.Recheck = fleet.Earliest(sized.Recheck, p.Changeover.Recheck)
 	p.Floor = min(sized.Floor, sized.Ceiling)
 }
 

@@ -16,8 +16,9 @@ type ScalingApplyConfiguration struct {
 	// minReplicas is the number of servers that stand ready with nobody
 	// online. Live boosts add to it, and a pin takes its place.
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
-	// maxReplicas is the most servers the group ever has; it binds against
-	// demand and boosts alike.
+	// maxReplicas is the most servers the group ever has, those not counted
+	// that take nobody new and go when their players have left. It binds
+	// against demand, boosts and changeovers alike.
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 	// spareSlots is the number of free seats kept ready at all times: how
 	// many people may join between two passes without meeting a full network.
