@@ -42,6 +42,9 @@ func TestWhatUsersReadOfScalingHolds(t *testing.T) {
 		{"the ceiling binds demand, and says so", ceilingBindsDemand},
 		{"who had players goes last", servedGoLast},
 		{"a boost ends at its instant", boostExpires},
+		{"a pin to 0 deletes the empty and retires the occupied", heldAtNone},
+		{"of two pins the newest counts", newestPinCounts},
+		{"the end of a pin", pinEnds},
 		{"twelve playable seats of a hundred", playableSeats},
 		{"a boost on a persistent group shows and changes nothing", boostOnPersistent},
 		{"nobody writes an owner's spec", specIsTheOwners},
@@ -127,19 +130,19 @@ func boostsAdd(p *person) {
 func ceilingBindsBoosts(p *person) {
 	p.applies("many.yaml", boost("many", "hub", 20, in(time.Hour)))
 	p.sees(getHub, map[string]string{"READY": "8", "REPLICAS": "8", "BOOSTED": "22"})
-	limited := p.limit("True")
+	limited := p.limit("hub", "True")
 	p.Expect(limited.Reason).To(gomega.Equal("MaxReplicasReached"))
 	p.Expect(limited.Message).To(gomega.And(gomega.ContainSubstring("boosts want 24 servers"), gomega.ContainSubstring("allows 8")))
 	p.types("kubectl delete boost many -n minecraft")
-	p.Expect(p.limit("False").Reason).To(gomega.Equal("WithinLimits"))
+	p.Expect(p.limit("hub", "False").Reason).To(gomega.Equal("WithinLimits"))
 }
 
 // limit awaits ScalingLimited with a status, in the way the page reads it.
-func (p *person) limit(status metav1.ConditionStatus) metav1.Condition {
+func (p *person) limit(group string, status metav1.ConditionStatus) metav1.Condition {
 	p.t.Helper()
 	var found metav1.Condition
 	p.Eventually(func(g gomega.Gomega) {
-		out := p.types(`kubectl get servergroup hub -n minecraft \
+		out := p.types(`kubectl get servergroup ` + group + ` -n minecraft \
   -o jsonpath='{.status.conditions[?(@.type=="ScalingLimited")]}'`)
 		g.Expect(json.Unmarshal([]byte(out), &found)).To(gomega.Succeed(), out)
 		g.Expect(found.Status).To(gomega.Equal(status), found.Message)
@@ -226,12 +229,12 @@ func seventyFivePlayers(p *person) {
 func ceilingBindsDemand(p *person) {
 	p.types(`kubectl patch servergroup hub -n minecraft --type merge -p '{"spec":{"scaling":{"maxReplicas":3}}}'`)
 	p.join(p.hubs()[2], 48)
-	limited := p.limit("True")
+	limited := p.limit("hub", "True")
 	p.Expect(limited.Reason).To(gomega.Equal("MaxReplicasReached"))
 	p.Expect(limited.Message).To(gomega.Equal("demand wants 4 servers, maxReplicas allows 3"))
 	p.types(`kubectl patch servergroup hub -n minecraft --type merge -p '{"spec":{"scaling":{"maxReplicas":8}}}'`)
 	p.Eventually(p.hubs).Should(gomega.HaveLen(4))
-	p.Expect(p.limit("False").Reason).To(gomega.Equal("WithinLimits"))
+	p.Expect(p.limit("hub", "False").Reason).To(gomega.Equal("WithinLimits"))
 }
 
 // servedGoLast empties four servers, of which the youngest never had a player,
