@@ -5,12 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -55,7 +51,7 @@ func TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack(t *testing.T) {
 	falling := crowd.On(victim)
 	server, err := cluster.Server(t.Context(), victim)
 	must(t, err)
-	killGame(t, server.Status.PodUID)
+	killIn(t, server.Status.PodUID, "double")
 	must(t, cluster.Await(t.Context(), victim+" Failed", soon, func(ctx context.Context) (string, bool) {
 		server, err = cluster.Server(ctx, victim)
 		if err != nil || server == nil {
@@ -71,29 +67,6 @@ func TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack(t *testing.T) {
 	awaitGone(t, victim)
 	_, err = cluster.AwaitSize(t.Context(), hub, lobbies, soon)
 	must(t, err)
-}
-
-// killGame kills the double in a pod, as the kernel does when memory runs out.
-// The nodes are processes of this machine, and so is the double.
-func killGame(t *testing.T, podUID string) {
-	t.Helper()
-	killed := 0
-	folders, err := filepath.Glob("/proc/[0-9]*")
-	must(t, err)
-	for _, folder := range folders {
-		groups, _ := os.ReadFile(filepath.Join(folder, "cgroup"))
-		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
-		if !strings.Contains(string(groups), podUID) || strings.TrimSpace(string(name)) != "double" {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		must(t, err)
-		must(t, syscall.Kill(pid, syscall.SIGKILL))
-		killed++
-	}
-	if killed != 1 {
-		t.Fatalf("%d processes of the pod %s are a double, want 1", killed, podUID)
-	}
 }
 
 func awaitGone(t *testing.T, server string) {

@@ -19,7 +19,7 @@ import (
 // each of them runs. Every file with tests is in a theme.
 var themes = map[string][]string{
 	"network": {"drains_test.go", "joins_test.go", "manager_test.go", "persistent_test.go", "proxies_test.go"},
-	"sizing":  {"rollout_test.go", "scaling_test.go"},
+	"sizing":  {"rollout_test.go", "scaling_test.go", "scenes_test.go"},
 }
 
 // always are the files whose tests judge every run.
