@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
@@ -30,16 +31,34 @@ func (g *group) candidates() []*fleet.Server {
 	return candidates
 }
 
-// changing is true while a server of an old spec is alive.
-func (g *group) changing() bool {
-	return slices.ContainsFunc(g.alive, func(s *fleet.Server) bool { return !s.Current() })
+// expendable is false for a server that was just taken back, and for one that a
+// changeover counts on: the only one of the new spec, without which it would
+// order another and who leaves the last old server would find none, and those
+// that players can join, as many as its owner wants of them.
+func (g *group) expendable(s *fleet.Server) bool {
+	current, joinable := 0, 0
+	for _, other := range g.alive {
+		if other == s {
+			continue
+		}
+		if other.Current() {
+			current++
+		}
+		if other.Joinable() {
+			joinable++
+		}
+	}
+	needed := g.changing() && (s.Current() && current == 0 || joinable < g.MinAvailable)
+	return !needed && !slices.Contains(g.takenBack, s)
 }
 
-// needed is true for the only server of a new spec: without it a changeover
-// would order another one.
-func (g *group) needed(s *fleet.Server) bool {
-	return s.Current() && g.changing() &&
-		!slices.ContainsFunc(g.alive, func(other *fleet.Server) bool { return other != s && other.Current() })
+// changing is true while a server of an old spec is alive, or on its way out
+// for that reason.
+func (g *group) changing() bool {
+	return slices.ContainsFunc(g.alive, func(s *fleet.Server) bool { return !s.Current() }) ||
+		slices.ContainsFunc(g.Servers, func(s fleet.Server) bool {
+			return s.Retire == v1alpha1.RetireChangeover && s.Spec == fleet.SpecOld
+		})
 }
 
 func served(s *fleet.Server) int {
@@ -78,7 +97,7 @@ func (g *group) lackOfDemand() []Removal {
 	free := g.arrivedSeats()
 	for _, s := range g.candidates() {
 		left := free - arrived(s)
-		if g.settled(s) && !g.needed(s) && !slices.Contains(g.takenBack, s) && left >= g.keep {
+		if g.settled(s) && g.expendable(s) && left >= g.keep {
 			return []Removal{{s.Name, fmt.Sprintf(
 				"%s has been empty since %s, and %d free seats are left without it", s.Name, stamp(s.EmptySince), left)}}
 		}

@@ -8,9 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/scaling"
 )
+
+func leaving(s *fleet.Server) { s.Retire, s.Phase = v1alpha1.RetireChangeover, v1alpha1.ServerRetiring }
+
+func available(n int) func(*scaling.Input) { return func(in *scaling.Input) { in.MinAvailable = n } }
 
 func surging(in *scaling.Input) { in.Surge = 1 }
 
@@ -64,12 +69,16 @@ func TestTheOldSpecGoesBeforeTheNew(t *testing.T) {
 		in   scaling.Input
 		want moves
 	}{
-		"for lack of demand":                     {group([]fleet.Server{idle("new", time.Minute), idle("old", time.Hour, old, had), serving("b", 5)}, one), moves{Removed: []string{"old"}}},
-		"above a lowered ceiling":                {group([]fleet.Server{idle("new", time.Minute), idle("old", time.Hour, old, had)}, sized(func(s *scaling.Sizes) { s.MinReplicas, s.MaxReplicas = 1, 1 })), moves{Removed: []string{"old"}}},
-		"the only new one stays":                 {group([]fleet.Server{idle("new", time.Minute), serving("old", 5, old), serving("older", 5, old)}, one), moves{}},
-		"one of two new ones does not":           {group([]fleet.Server{idle("new", time.Minute), serving("newer", 5), serving("old", 5, old)}, one), moves{Removed: []string{"new"}}},
-		"nor the only new one of a settled time": {group([]fleet.Server{idle("new", time.Minute), serving("b", 5)}, one), moves{Removed: []string{"new"}}},
-		"nor one above a ceiling":                {group([]fleet.Server{idle("new", time.Minute), serving("old", 5, old), serving("older", 5, old)}, sized(func(s *scaling.Sizes) { s.MinReplicas, s.MaxReplicas = 1, 2 })), moves{Removed: []string{"new"}}},
+		"for lack of demand":                                 {group([]fleet.Server{idle("new", time.Minute), idle("old", time.Hour, old, had), serving("b", 5)}, one), moves{Removed: []string{"old"}}},
+		"above a lowered ceiling":                            {group([]fleet.Server{idle("new", time.Minute), idle("old", time.Hour, old, had)}, sized(func(s *scaling.Sizes) { s.MinReplicas, s.MaxReplicas = 1, 1 })), moves{Removed: []string{"old"}}},
+		"the only new one stays":                             {group([]fleet.Server{idle("new", time.Minute), serving("old", 5, old), serving("older", 5, old)}, one), moves{}},
+		"also while the last old one is on its way out":      {group([]fleet.Server{idle("new", time.Minute), serving("old", 5, old, leaving)}, sized(asleep)), moves{}},
+		"who may go does not, where none else can be joined": {group([]fleet.Server{idle("new", time.Minute), serving("newer", 5), serving("old", 5, old, leaving)}, one, available(2)), moves{}},
+		"who may go goes, where enough others can be joined": {group([]fleet.Server{idle("new", time.Minute), serving("newer", 5), serving("newest", 5), serving("old", 5, old, leaving)}, one, available(2)), moves{Removed: []string{"new"}}},
+		"and where nothing is changed over":                  {group([]fleet.Server{idle("new", time.Minute), serving("newer", 5)}, one, available(2)), moves{Removed: []string{"new"}}},
+		"one of two new ones does not":                       {group([]fleet.Server{idle("new", time.Minute), serving("newer", 5), serving("old", 5, old)}, one), moves{Removed: []string{"new"}}},
+		"nor the only new one of a settled time":             {group([]fleet.Server{idle("new", time.Minute), serving("b", 5)}, one), moves{Removed: []string{"new"}}},
+		"nor one above a ceiling":                            {group([]fleet.Server{idle("new", time.Minute), serving("old", 5, old), serving("older", 5, old)}, sized(func(s *scaling.Sizes) { s.MinReplicas, s.MaxReplicas = 1, 2 })), moves{Removed: []string{"new"}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { checkMoves(t, tt.in, tt.want) })

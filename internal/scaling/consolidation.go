@@ -53,7 +53,7 @@ func (g *group) consolidation(spareable Spareable) []Retirement {
 	}
 	due := slices.DeleteFunc(slices.Clone(g.alive), func(s *fleet.Server) bool {
 		since, ok := spareable[s.Name]
-		return !ok || g.needed(s) || g.Now.Before(since.Add(g.Sizes.Stabilization))
+		return !ok || !g.expendable(s) || g.Now.Before(since.Add(g.Sizes.Stabilization))
 	})
 	if len(due) == 0 {
 		return nil

@@ -80,6 +80,9 @@ type Input struct {
 	// Surge is how many servers a changeover wants beside those that are alive.
 	// It is no shortage: it holds up nothing but by what is really created.
 	Surge int
+	// MinAvailable is how many servers players can join have to stay, in a
+	// changeover; 0 for any number.
+	MinAvailable int
 	// Gate is what earlier failures leave of the right to create.
 	Gate    fleet.Gate
 	Channel fleet.Channel

@@ -77,6 +77,7 @@ func anyGroup(t *rapid.T) scaling.Input {
 		}
 	}
 	in.Surge = rapid.IntRange(0, 1).Draw(t, "surge")
+	in.MinAvailable = rapid.IntRange(0, 2).Draw(t, "minAvailable")
 	in.Waiting = rapid.IntRange(0, 80).Draw(t, "waiting")
 	in.Expected.Creates = rapid.IntRange(0, 2).Draw(t, "unseen")
 	in.LeaderSince = within(t, "leader", 200)

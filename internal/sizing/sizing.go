@@ -117,6 +117,7 @@ func (p *Plan) ephemeral(in Input) {
 		Expected:          scaling.Expected{Creates: len(in.Pending)},
 		Waiting:           in.Waiting,
 		Surge:             p.Changeover.Surge,
+		MinAvailable:      int(in.Group.Spec.Update.MinAvailable),
 		Gate:              backoff.MayCreate(p.Failures),
 		Channel:           in.Channel,
 		LeaderSince:       in.LeaderSince,

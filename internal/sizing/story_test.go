@@ -3,8 +3,11 @@
 package sizing
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 )
@@ -141,4 +144,44 @@ func TestMinAvailableIsHeldAllTheWay(t *testing.T) {
 	}
 	w.nobodyLostAnything()
 	w.golden("min-available")
+}
+
+// Whatever the owner allows and whenever they change their mind, a changeover
+// that is given room for one server ends, costs nobody their place, and builds
+// nothing over and over.
+func TestEveryChangeoverWithRoomForOneEnds(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		servers := rapid.IntRange(1, 4).Draw(r, "servers")
+		w := newWorld(t, servers, rapid.IntRange(0, 45).Draw(r, "players"))
+		ceiling := servers + rapid.IntRange(1, 3).Draw(r, "room")
+		w.edit("a new image", func(spec *v1alpha1.ServerGroupSpec) {
+			spec.Image = "new"
+			spec.Scaling.MaxReplicas = int32(ceiling)
+			spec.Scaling.MinReplicas = new(int32(rapid.IntRange(0, servers).Draw(r, "minReplicas")))
+			spec.Scaling.SpareSlots = new(int32(rapid.IntRange(0, 60).Draw(r, "spareSlots")))
+			spec.Scaling.ScaleDownStabilizationSeconds = new(rapid.SampledFrom([]int32{0, 60, 300}).Draw(r, "stabilization"))
+			spec.Update.Strategy = rapid.SampledFrom([]v1alpha1.UpdateStrategy{v1alpha1.UpdateRolling, v1alpha1.UpdateWhenEmpty}).Draw(r, "strategy")
+			spec.Update.MaxUnavailable = int32(rapid.IntRange(1, 3).Draw(r, "maxUnavailable"))
+			spec.Update.MinAvailable = int32(rapid.IntRange(0, ceiling-1).Draw(r, "minAvailable"))
+		})
+		if w.group.Spec.Update.Strategy == v1alpha1.UpdateWhenEmpty {
+			w.arriving = 0 // or it may rightly never end
+		}
+		w.play(time.Duration(rapid.IntRange(0, 120).Draw(r, "pause")) * pass)
+		last := rapid.SampledFrom([]string{"new", "old", "newer"}).Draw(r, "last")
+		if last != "new" {
+			w.edit("another change of mind", newImage(last))
+		}
+		for w.clock.Before(now.Add(8*time.Hour)) && (w.of(last) == 0 || w.of(last) < len(w.servers)) {
+			w.play(pass)
+			if strings.Contains(w.lastLimit, "a changeover") {
+				ceiling++
+				w.edit("room for one more", atMost(int32(ceiling)))
+			}
+		}
+		if w.of(last) < len(w.servers) || w.disconnected > 0 || w.made > 4*ceiling {
+			r.Fatalf("%d of %d servers are of the last image, %d players were disconnected, %d servers were made in all:\n%s",
+				w.of(last), len(w.servers), w.disconnected, w.made, strings.Join(w.told, "\n"))
+		}
+	})
 }

@@ -4,6 +4,7 @@ package sizing
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -23,6 +24,14 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden stories anew")
+
+func TestMain(m *testing.M) {
+	err := errors.Join(flag.Set("rapid.checks", "1000"), flag.Set("rapid.nofailfile", "true"))
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 const (
 	pass = 5 * time.Second
@@ -117,15 +126,23 @@ func (w *world) move() {
 	}
 	w.observe()
 	for range w.arriving {
-		open := slices.DeleteFunc(slices.Clone(w.servers), func(s *running) bool { return s.FreeSeats() == 0 })
-		if len(open) == 0 {
+		if !w.place(w.clock.Add(w.stay)) {
 			w.refused++
-			continue
 		}
-		to := slices.MinFunc(open, func(a, b *running) int { return len(a.leaves) - len(b.leaves) })
-		to.leaves = append(to.leaves, w.clock.Add(w.stay))
-		w.observe()
 	}
+}
+
+// place puts a player on the emptiest server, and is false where none has a
+// seat.
+func (w *world) place(leaves time.Time) bool {
+	open := slices.DeleteFunc(slices.Clone(w.servers), func(s *running) bool { return s.FreeSeats() == 0 })
+	if len(open) == 0 {
+		return false
+	}
+	to := slices.MinFunc(open, func(a, b *running) int { return len(a.leaves) - len(b.leaves) })
+	to.leaves = append(to.leaves, leaves)
+	w.observe()
+	return true
 }
 
 // observe is what the agents and the API server show.
@@ -157,6 +174,9 @@ func (w *world) live(s *running) {
 		}
 		if d.Effects.Has(phase.Deregister) {
 			s.Registration = fleet.Deregistered
+		}
+		if d.Effects.Has(phase.MovePlayers) {
+			s.leaves = slices.DeleteFunc(s.leaves, w.place)
 		}
 		if d.Next == v1alpha1.ServerTerminating && s.stoppedAt.IsZero() {
 			s.stoppedAt = w.clock.Add(stop)
