@@ -4,7 +4,7 @@
 # Builds the images of the game servers that stand in for real ones on test
 # clusters, into the folder of image archives:
 #
-#   spawnery.test/double      our double of Paper
+#   spawnery.test/double      our double of Paper, with two tags to change between
 #   spawnery.test/npm-server  the server of the npm package minecraft-protocol
 #
 #   hack/test-images.sh FOLDER
@@ -20,10 +20,13 @@ mkdir -p "$folder"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-tag=spawnery.test/double:dev
 go build -ldflags '-s -w' -o "$work/double" ./test/double
-digest=$("$bin/mkimage" -o "$folder/double.tar" -t "$tag" -entrypoint /double -workdir /data -user 1000:1000 "$work/double=/double")
-echo "$tag $digest"
+for tag in dev next; do
+	digest=$("$bin/mkimage" -o "$folder/double-$tag.tar" -t "spawnery.test/double:$tag" -entrypoint /double \
+		-workdir /data -user 1000:1000 "$work/double=/double")
+	echo "spawnery.test/double:$tag $digest"
+done
+rm -f "$folder/double.tar"
 
 # The packages of npm change with the lock file alone; installing and packing
 # them takes a while.

@@ -7,18 +7,17 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/test/stage"
 )
 
-// The annotation makes the same choice as an edit of the image, and no other
-// test has to put anything back.
-func TestARestartUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.T) {
+func TestANewImageUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.T) {
 	crowd := gather(t)
 	must(t, crowd.JoinBots(t.Context(), soon, bots(lobbies*2)...))
 	old, err := cluster.AwaitSize(t.Context(), hub, lobbies, soon)
@@ -28,9 +27,7 @@ func TestARestartUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.T
 			t.Fatalf("nobody is on %s: %s", lobby, crowd)
 		}
 	}
-	_, err = cluster.Kubectl(t.Context(), "", "annotate", "servergroup", hub, "-n", stage.Namespace, "--overwrite",
-		v1alpha1.AnnotationRestartedAt+"="+time.Now().UTC().Format(time.RFC3339Nano))
-	must(t, err)
+	setImage(t, "spawnery.test/double:next")
 
 	for left := slices.Clone(old); len(left) > 0; {
 		lobby := awaitRetiring(t, left)
@@ -50,7 +47,18 @@ func TestARestartUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.T
 		left = slices.DeleteFunc(left, func(name string) bool { return name == lobby })
 	}
 	must(t, crowd.Lost())
-	awaitUpdated(t, old)
+	awaitUpdated(t, "spawnery.test/double:next")
+	// The other tests are played on the image of the overlay.
+	crowd.Leave()
+	setImage(t, "spawnery.test/double:dev")
+	awaitUpdated(t, "spawnery.test/double:dev")
+}
+
+func setImage(t *testing.T, image string) {
+	t.Helper()
+	_, err := cluster.Kubectl(t.Context(), "", "patch", "servergroup", hub, "-n", stage.Namespace, "--type=merge",
+		"-p", fmt.Sprintf(`{"spec":{"image":%q}}`, image))
+	must(t, err)
 }
 
 // awaitRetiring returns the one of these servers that takes nobody new, once a
@@ -72,21 +80,27 @@ func awaitRetiring(t *testing.T, among []string) string {
 	return retiring
 }
 
-// awaitUpdated waits until the group says that it is done, and looks.
-func awaitUpdated(t *testing.T, old []string) {
+// awaitUpdated waits until the group says that it is done, and looks at its pods.
+func awaitUpdated(t *testing.T, image string) {
 	t.Helper()
-	must(t, cluster.Await(t.Context(), "a group of the new spec", 2*soon, func(ctx context.Context) (string, bool) {
+	must(t, cluster.Await(t.Context(), "every lobby of "+image, 3*soon, func(ctx context.Context) (string, bool) {
 		group, err := cluster.Group(ctx, hub)
 		if err != nil {
 			return err.Error(), false
 		}
-		servers, err := cluster.Servers(ctx, hub)
+		pods, err := cluster.Pods(ctx, podspec.RoleServer)
 		if err != nil {
 			return err.Error(), false
 		}
-		stays := slices.ContainsFunc(servers, func(s v1alpha1.Server) bool { return slices.Contains(old, s.Name) })
+		old := slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+			return pod.Labels[podspec.LabelGroup] == hub && pod.Spec.Containers[0].Image != image
+		})
 		updated, all := ptr.Deref(group.Status.UpdatedReplicas, -1), ptr.Deref(group.Status.Replicas, -1)
-		settled := apimeta.IsStatusConditionFalse(group.Status.Conditions, v1alpha1.ConditionProgressing)
-		return fmt.Sprintf("%d of %d updated, settled %v", updated, all, settled), !stays && updated == all && settled
+		progressing := apimeta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionProgressing)
+		if progressing == nil || progressing.ObservedGeneration != group.Generation {
+			return "the edit is not noticed yet", false
+		}
+		return fmt.Sprintf("%d of %d updated, %s: %s", updated, all, progressing.Reason, progressing.Message),
+			!old && updated == all && progressing.Reason == v1alpha1.ReasonSettled
 	}))
 }
