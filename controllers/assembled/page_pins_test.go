@@ -94,6 +94,15 @@ func newestPinCounts(p *person) {
 	p.Expect(limited.Reason).To(gomega.Equal("Pinned"))
 	p.Expect(limited.Message).To(gomega.And(gomega.ContainSubstring("exactly-two"), gomega.ContainSubstring("3 servers"), gomega.ContainSubstring("2")))
 	p.Consistently(p.lobbies, 6*time.Second, glance).Should(gomega.HaveLen(2), "it is the ceiling too")
+
+	for _, name := range p.lobbies() {
+		p.join(name, 5)
+	}
+	p.Expect(p.limit("lobby", "False").Reason).To(gomega.Equal("WithinLimits"))
+	p.types(`kubectl patch servergroup lobby -n minecraft --type merge -p '{"spec":{"image":"ghcr.io/spawnery/purpur:26.4-0.1.0"}}'`)
+	limited = p.limit("lobby", "True")
+	p.Expect(limited.Reason).To(gomega.Equal("Pinned"))
+	p.Expect(limited.Message).To(gomega.ContainSubstring("a changeover wants 3 servers"))
 }
 
 // pinEnds takes one pin after the other away.

@@ -42,6 +42,7 @@ func TestWhatUsersReadOfScalingHolds(t *testing.T) {
 		{"the ceiling binds demand, and says so", ceilingBindsDemand},
 		{"who had players goes last", servedGoLast},
 		{"a boost ends at its instant", boostExpires},
+		{"the ceiling blocks a changeover, and says so", ceilingBlocksChangeover},
 		{"a pin to 0 deletes the empty and retires the occupied", heldAtNone},
 		{"of two pins the newest counts", newestPinCounts},
 		{"the end of a pin", pinEnds},
@@ -265,6 +266,21 @@ func boostExpires(p *person) {
 	p.Expect(time.Now()).To(gomega.BeTemporally(">=", expires))
 	p.types("kubectl get boost hub-friday -n minecraft")
 	p.Eventually(p.hubs).Should(gomega.HaveLen(2))
+}
+
+// ceilingBlocksChangeover changes the image of a group that has as many servers
+// as it may have.
+func ceilingBlocksChangeover(p *person) {
+	old := p.hubs()
+	p.types(`kubectl patch servergroup hub -n minecraft --type merge \
+  -p '{"spec":{"image":"ghcr.io/spawnery/purpur:26.4-0.1.0","scaling":{"maxReplicas":2}}}'`)
+	limited := p.limit("hub", "True")
+	p.Expect(limited.Reason).To(gomega.Equal("MaxReplicasReached"))
+	p.Expect(limited.Message).To(gomega.And(gomega.ContainSubstring("a changeover wants 3 servers"), gomega.ContainSubstring("allows 2")))
+	p.Consistently(p.hubs, 6*time.Second, glance).Should(gomega.Equal(old))
+	p.types(`kubectl patch servergroup hub -n minecraft --type merge -p '{"spec":{"scaling":{"maxReplicas":3}}}'`)
+	p.Eventually(p.hubs, 2*patience).Should(gomega.And(gomega.HaveLen(2), gomega.Not(gomega.ContainElements(gomega.BeElementOf(old)))))
+	p.Expect(p.limit("hub", "False").Reason).To(gomega.Equal("WithinLimits"))
 }
 
 // playableSeats has servers for a hundred players each, of whom twelve play.

@@ -18,6 +18,12 @@ import (
 )
 
 func TestANewImageUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.T) {
+	lobbiesAreReplaced(t, func() {})
+}
+
+// lobbiesAreReplaced gives the lobbies another image. The critical moment is
+// when the first of them retires.
+func lobbiesAreReplaced(t *testing.T, critical func()) {
 	crowd := gather(t)
 	must(t, crowd.JoinBots(t.Context(), soon, bots(lobbies*2)...))
 	old, err := cluster.AwaitSize(t.Context(), hub, lobbies, soon)
@@ -31,6 +37,9 @@ func TestANewImageUnderPlayersReplacesEveryLobbyAndDisconnectsNobody(t *testing.
 
 	for left := slices.Clone(old); len(left) > 0; {
 		lobby := awaitRetiring(t, left)
+		if len(left) == len(old) {
+			critical()
+		}
 		staying := crowd.On(lobby)
 		must(t, crowd.JoinBots(t.Context(), soon, "Late"+lobby))
 		if there := crowd.Where("Late" + lobby); there == lobby {

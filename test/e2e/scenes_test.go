@@ -22,15 +22,16 @@ func TestSizing(t *testing.T) {
 	for _, one := range []struct {
 		name string
 		play scene
-		// alone is a test in which the scene is played with its manager.
-		alone string
+		// alone is another test that plays the scene with its manager.
+		alone func(*testing.T)
 	}{
-		{"a new group has one server too many and settles", newGroupSettles, ""},
-		{"a pin to 0 lets nobody in and throws nobody out", pinnedToZero, ""},
-		{"a boost ends by itself", boostEnds, "TestABoostRaisesTheFloorWithNobodyOnlineAndEndsByItself"},
-		{"a game that is killed is replaced", killedGame, "TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack"},
+		{"a new group has one server too many and settles", newGroupSettles, nil},
+		{"a pin to 0 lets nobody in and throws nobody out", pinnedToZero, nil},
+		{"a boost ends by itself", boostEnds, TestABoostRaisesTheFloorWithNobodyOnlineAndEndsByItself},
+		{"lobbies are replaced under their players", lobbiesAreReplaced, TestANewImageUnderPlayersReplacesEveryLobbyAndDisconnectsNobody},
+		{"a game that is killed is replaced", killedGame, TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack},
 	} {
-		if one.alone == "" {
+		if one.alone == nil {
 			t.Run(one.name, func(t *testing.T) { one.play(t, func() {}) })
 		}
 		t.Run(one.name+", with a manager that is killed", func(t *testing.T) {
