@@ -31,7 +31,7 @@ check: tools ## Format, build, vet, lint and unit-test what changed; before ever
 
 .PHONY: test
 test: ## Everything that needs no real node, and the bundle.
-	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-unit test-env test-peers
+	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-peers
 
 .PHONY: verify
 verify: tools protoc olm-tools ## Fail when generated files differ from what their sources make.

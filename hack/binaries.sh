@@ -57,6 +57,10 @@ recipe() {
 	opm)
 		module=olm package=$framework/operator-registry/cmd/opm
 		flags=(-tags 'json1,containers_image_openpgp,exclude_graphdriver_btrfs') ;;
+	olm-operator | catalog-operator)
+		package=${1%-operator} module=olm
+		package=$framework/operator-lifecycle-manager/cmd/$package
+		flags=(-tags 'json1,containers_image_openpgp,exclude_graphdriver_btrfs') ;;
 	render-catalog | validate-bundle)
 		module=olm package=./$1
 		flags=(-tags 'json1,containers_image_openpgp,exclude_graphdriver_btrfs') ;;

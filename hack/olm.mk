@@ -13,6 +13,7 @@ CHANNELS ?= stable-v0,candidate-v0
 DEFAULT_CHANNEL ?= stable-v0
 
 OLM_BINARIES = operator-sdk scorecard-test opm render-catalog validate-bundle
+OLM_OPERATORS = olm-operator catalog-operator
 export BUNDLE_SETTINGS = BIN=$(BIN) VERSION=$(VERSION) IMAGE_TAG_BASE=$(IMAGE_TAG_BASE) RELEASE_IMG=$(RELEASE_IMG) \
 	BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS=$(CHANNELS) DEFAULT_CHANNEL=$(DEFAULT_CHANNEL)
 
@@ -45,6 +46,12 @@ catalog: olm-tools ## Render the catalog of the stored bundles, and in bin/catal
 operatorhub: tools mkimage catalog ## Stage the tree of a pull request to OperatorHub, and test its rules.
 	@env $(BUNDLE_SETTINGS) hack/operatorhub.sh
 	@hack/run-tests.sh operatorhub
+
+.PHONY: test-olm
+test-olm: tools olm-tools kube-api-binaries ## Install and upgrade by OLM itself, on an API server alone; as root.
+	@hack/debian-packages.sh iproute2
+	@BIN=$(BIN) hack/binaries.sh $(OLM_OPERATORS)
+	@hack/run-tests.sh olm
 
 .PHONY: bundle-build
 bundle-build: ## Build the bundle's image with Docker, as BUNDLE_IMG.

@@ -6,7 +6,7 @@
 #   hack/packages.sh unit     those that need nothing but Go
 #   hack/packages.sh race     of these, the concurrent ones without client-go,
 #                             which would take minutes to compile again
-#   hack/packages.sh env      those that start an API server
+#   hack/packages.sh env      those that start an API server, and need no more
 #   hack/packages.sh changed  those with changes since the main branch
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,6 +17,7 @@ tested() {
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Imports " "}} | {{join .Deps " "}} {{join .TestImports " "}} {{join .XTestImports " "}}{{end}}' ./...
 }
 elsewhere='^github.com/spawnery/spawnery-operator/test/'
+needs_more='^github.com/spawnery/spawnery-operator/test/olm '
 needs_api_server=' github.com/spawnery/spawnery-operator/internal/testenv( |$)'
 concurrent='^[^|]* (sync|net|net/http|google.golang.org/grpc)( |\|)'
 clients=' (k8s.io/client-go|sigs.k8s.io/controller-runtime)[ /]'
@@ -37,7 +38,7 @@ changed() {
 case $1 in
 unit) tested | { grep -vE "$needs_api_server|$elsewhere" || true; } | cut -d' ' -f1 ;;
 race) tested | { grep -vE "$needs_api_server|$elsewhere|$clients" || true; } | { grep -E "$concurrent" || true; } | cut -d' ' -f1 ;;
-env) tested | { grep -E "$needs_api_server" || true; } | cut -d' ' -f1 ;;
+env) tested | { grep -E "$needs_api_server" || true; } | { grep -vE "$needs_more" || true; } | cut -d' ' -f1 ;;
 changed) changed ;;
 *)
 	echo "packages: no kind $1" >&2

@@ -4,12 +4,13 @@
 # Runs one kind of test and leaves go test's own report in bin/reports. A kind
 # of which no test ran fails: it would prove nothing.
 #
-#   hack/run-tests.sh unit|race|env|peers|scorecard|operatorhub|released
+#   hack/run-tests.sh unit|race|env|peers|scorecard|operatorhub|released|olm
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$PWD/${BIN:-bin}
 kind=$1
 flags=(-timeout 15m)
+format=pkgname
 
 case $kind in
 race)
@@ -27,11 +28,29 @@ scorecard | operatorhub | released)
 	flags+=(-count=1)
 	packages=("./test/$kind")
 	;;
+olm)
+	# Both managers are built as for an image. Without the commit of the release
+	# there is nothing to upgrade from, and the test says why it skips that.
+	export SPAWNERY_TEST_BIN=$bin
+	mkdir -p "$bin/olm"
+	go build -ldflags "-s -w -X main.version=$(<VERSION)" -o "$bin/olm/manager" .
+	status=0
+	said=$(hack/released.sh 2>&1) || status=$?
+	echo "$said"
+	case $status in
+	0) SPAWNERY_TEST_RELEASED=$bin/released/$(go run ./hack/release last) && export SPAWNERY_TEST_RELEASED ;;
+	3) export SPAWNERY_TEST_NO_RELEASE=$said ;;
+	*) exit $status ;;
+	esac
+	flags+=(-count=1)
+	format=testname
+	packages=(./test/olm)
+	;;
 esac
 
 mkdir -p "$bin/reports"
 report=$bin/reports/$kind.json
-"$bin/gotestsum" --format pkgname --format-hide-empty-pkg --hide-summary=skipped,output \
+"$bin/gotestsum" --format $format --format-hide-empty-pkg --hide-summary=skipped,output \
 	--jsonfile "$report" --raw-command -- go test -json "${flags[@]}" "${packages[@]}"
 go build -o "$bin/test-report" ./hack/test-report
 "$bin/test-report" "$report"

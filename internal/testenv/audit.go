@@ -7,7 +7,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Call is one request in the API server's audit log.
@@ -18,6 +22,10 @@ type Call struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	// Forbidden is true when RBAC refused the call.
 	Forbidden bool
+	// Pod is the one that the caller's token is bound to; empty without one.
+	Pod string
+	// At is when the API server received the call.
+	At time.Time
 }
 
 // policy logs who asked for what, and nothing of the content.
@@ -33,6 +41,7 @@ type auditEvent struct {
 	User             auditUser         `json:"user"`
 	ImpersonatedUser *auditUser        `json:"impersonatedUser"`
 	Annotations      map[string]string `json:"annotations"`
+	ReceivedAt       metav1.MicroTime  `json:"requestReceivedTimestamp"`
 	ObjectRef        struct {
 		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`
@@ -43,8 +52,12 @@ type auditEvent struct {
 }
 
 type auditUser struct {
-	Username string `json:"username"`
+	Username string              `json:"username"`
+	Extra    map[string][]string `json:"extra"`
 }
+
+// podOfToken is where the API server says which pod a token is bound to.
+const podOfToken = "authentication.kubernetes.io/pod-name"
 
 // Calls returns the requests that a user has made so far, oldest first. Those
 // for no resource, such as discovery, are left out.
@@ -88,6 +101,8 @@ func (event auditEvent) call() Call {
 		Namespace:   event.ObjectRef.Namespace,
 		Name:        event.ObjectRef.Name,
 		Forbidden:   event.Annotations["authorization.k8s.io/decision"] == "forbid",
+		Pod:         strings.Join(user.Extra[podOfToken], ""),
+		At:          event.ReceivedAt.Time,
 	}
 }
 

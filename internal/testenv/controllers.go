@@ -6,13 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
+// complaint is a line in which klog tells of an error or a warning.
+var complaint = regexp.MustCompile(`(?m)^[EWF]\d.*$`)
+
 // StartControllers runs some of Kubernetes' own controllers beside the API
 // server until the test ends, by the names that kube-controller-manager's flag
-// --controllers has for them. What they say is logged when the test fails.
+// --controllers has for them. What they complain about is logged when the test
+// fails.
 func (e *Env) StartControllers(t testing.TB, names ...string) {
 	t.Helper()
 	program := filepath.Join(Assets(t), "kube-controller-manager")
@@ -30,7 +35,7 @@ func (e *Env) StartControllers(t testing.TB, names ...string) {
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		if t.Failed() {
-			t.Logf("kube-controller-manager:\n%s", words.String())
+			t.Logf("kube-controller-manager:\n%s", strings.Join(complaint.FindAllString(words.String(), -1), "\n"))
 		}
 	})
 }

@@ -45,9 +45,16 @@ type Env struct {
 	auditLog string
 }
 
-// Start starts an API server for one test or suite and stops it when that
-// ends. It fails the test, saying what to build, when the binaries are missing.
+// Start starts an API server for one test or suite, with our kinds installed,
+// and stops it when that ends. It fails the test, saying what to build, when
+// the binaries are missing.
 func Start(t testing.TB) *Env {
+	t.Helper()
+	return StartWith(t, Path(t, "config/crd/bases"))
+}
+
+// StartWith is Start with the kinds of these files and folders, and no others.
+func StartWith(t testing.TB, crds ...string) *Env {
 	t.Helper()
 	assets := Assets(t)
 	for _, binary := range []string{"etcd", "kube-apiserver"} {
@@ -58,7 +65,7 @@ func Start(t testing.TB) *Env {
 	env := &Env{Scheme: scheme(t), auditLog: filepath.Join(t.TempDir(), "audit.log")}
 	control := &envtest.Environment{
 		BinaryAssetsDirectory:    assets,
-		CRDDirectoryPaths:        []string{Path(t, "config/crd/bases")},
+		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		Scheme:                   env.Scheme,
 		ControlPlaneStartTimeout: startTimeout,

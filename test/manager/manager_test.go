@@ -16,9 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -125,7 +122,7 @@ func start(t *testing.T, env *testenv.Env) *exec.Cmd {
 	manager := exec.CommandContext(t.Context(), binary, "--leader-elect", "--namespace="+ownNamespace,
 		"--operator-image=spawnery.test/operator:dev", "--health-probe-bind-address=0",
 		"--agent-bind-address=127.0.0.1:0", "--agent-endpoint=127.0.0.1:9")
-	manager.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig(t, env.AsServiceAccount(ownNamespace, account)))
+	manager.Env = append(os.Environ(), "KUBECONFIG="+testenv.Kubeconfig(t, env.AsServiceAccount(ownNamespace, account)))
 	manager.Stdout, manager.Stderr = log, log
 	if err := manager.Start(); err != nil {
 		t.Fatalf("starting the manager: %v", err)
@@ -140,23 +137,6 @@ func start(t *testing.T, env *testenv.Env) *exec.Cmd {
 		}
 	})
 	return manager
-}
-
-func kubeconfig(t *testing.T, config *rest.Config) string {
-	t.Helper()
-	content := api.NewConfig()
-	content.Clusters["test"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	content.AuthInfos["test"] = &api.AuthInfo{
-		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
-		Impersonate: config.Impersonate.UserName, ImpersonateGroups: config.Impersonate.Groups,
-	}
-	content.Contexts["test"] = &api.Context{Cluster: "test", AuthInfo: "test"}
-	content.CurrentContext = "test"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*content, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 func create(t *testing.T, env *testenv.Env, files ...string) {
