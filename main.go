@@ -51,6 +51,10 @@ func main() {
 	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "spawnery-system"), "namespace the manager runs in")
 	flag.StringVar(&opts.Image, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image that agents and proxies are started from")
 	flag.DurationVar(&opts.StartupDeadline, "startup-deadline", 5*time.Minute, "how long a server may take to let players in, where its group does not say")
+	flag.Func("drain-taint", "key of a taint by which a node is about to leave, beside those of the autoscalers; may be given again", func(key string) error {
+		opts.DrainTaints = append(opts.DrainTaints, key)
+		return nil
+	})
 	flag.StringVar(&opts.SessionServer, "session-server", "", "base address that authenticates players in place of Mojang's")
 	flag.StringVar(&opts.ChannelAddress, "agent-bind-address", "", "address that agents and proxies are listened for on (default :9443)")
 	flag.StringVar(&opts.ChannelEndpoint, "agent-endpoint", "", "host:port that agents and proxies dial (default the Service spawnery-agent)")

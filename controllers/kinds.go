@@ -60,6 +60,7 @@ func (s *setup) addServerGroup() error {
 		Events:      s.mgr.GetEventRecorder("spawnery-servergroup"),
 		Clock:       s.Clock,
 		LeaderSince: s.leading.since,
+		DrainTaints: s.DrainTaints,
 		Random:      mathrand.IntN,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ServerGroup))
 }
@@ -74,6 +75,7 @@ func (s *setup) addServer() error {
 		Image:           s.Image,
 		StartupDeadline: s.StartupDeadline,
 		LeaderSince:     s.leading.since,
+		DrainTaints:     s.DrainTaints,
 		HookValue:       uuid.NewString,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.Server))
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Image string
 	// StartupDeadline holds for groups that set none.
 	StartupDeadline time.Duration
+	// DrainTaints are keys of taints by which, beside the known ones, a node is
+	// about to leave.
+	DrainTaints []string
 	// SessionServer replaces Mojang's; empty: Mojang's.
 	SessionServer string
 	// ChannelAddress is where agents are listened for, host:port.

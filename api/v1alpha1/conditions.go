@@ -16,6 +16,9 @@ const (
 	ConditionBackingOff = "BackingOff"
 	// ConditionDegraded says whether a group gave up and needs a person.
 	ConditionDegraded = "Degraded"
+	// ConditionNodeDraining says whether servers of a group stand on nodes that
+	// are about to leave.
+	ConditionNodeDraining = "NodeDraining"
 	// ConditionStorageResize says whether the claims have the wanted size.
 	ConditionStorageResize = "StorageResize"
 	// ConditionNamespacePrepared says whether what pods need of their namespace
@@ -71,6 +74,8 @@ const (
 	ReasonCrashLoopBackoff       = "CrashLoopBackoff"
 	ReasonNoRecentFailures       = "NoRecentFailures"
 	ReasonGaveUp                 = "GaveUp"
+	ReasonNodeDraining           = "NodeDraining"
+	ReasonNoNodesDraining        = "NoNodesDraining"
 	ReasonStorageResized         = "StorageResized"
 	ReasonStorageResizeRefused   = "StorageResizeRefused"
 	ReasonServerNameTaken        = "ServerNameTaken"

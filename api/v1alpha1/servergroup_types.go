@@ -264,8 +264,8 @@ type ServerGroupSpec struct {
 // +kubebuilder:validation:MinProperties=1
 type ServerGroupStatus struct {
 	// conditions are Accepted, Available, Progressing, BackingOff, Degraded,
-	// for an Ephemeral group ScalingLimited, and for a Persistent one
-	// StorageResize.
+	// NodeDraining, for an Ephemeral group ScalingLimited, and for a Persistent
+	// one StorageResize.
 	//
 	// +optional
 	// +listType=map

@@ -81,7 +81,7 @@ func newWorldIn(t *testing.T, namespace func(*testenv.Env, testing.TB) string) *
 	w.kube, err = kubernetes.NewForConfig(env.Config)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.namespace = namespace(env, t)
-	w.startNode()
+	w.startNode(nodeName, "203.0.113.7")
 	w.address = freeAddress(w)
 	w.every(glance, w.kubelet)
 	return w
@@ -142,13 +142,16 @@ func (w *world) every(interval time.Duration, do func(context.Context)) {
 	w.t.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// startNode adds the one node that every pod runs on.
-func (w *world) startNode() {
+// startNode adds a node that is ready.
+func (w *world) startNode(name, address string) {
 	node := &corev1.Node{}
-	node.Name = nodeName
+	node.Name = name
 	w.Expect(w.Client.Create(w.t.Context(), node)).To(gomega.Succeed())
+	// Admission says that it is not ready; nothing here takes that back.
+	node.Spec.Taints = nil
+	w.Expect(w.Client.Update(w.t.Context(), node)).To(gomega.Succeed())
 	node.Status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeExternalIP, Address: "203.0.113.7"},
+		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeExternalIP, Address: address},
 	}
 	w.Expect(w.Client.Status().Update(w.t.Context(), node)).To(gomega.Succeed())
 }
@@ -166,13 +169,28 @@ func (w *world) kubelet(ctx context.Context) {
 			w.endAgent(pod.UID)
 			_ = w.Client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 		case pod.Spec.NodeName == "":
-			_ = w.Client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})
+			w.schedule(ctx, pod)
 		case pod.Status.Phase == corev1.PodPending && w.areStuck():
 		case pod.Status.Phase == corev1.PodPending:
 			runPod(pod)
 			_ = w.Client.Status().Update(ctx, pod)
 		case pod.Labels[podspec.LabelRole] == string(podspec.RoleServer):
 			w.startAgent(ctx, pod)
+		}
+	}
+}
+
+// schedule gives a pod a node that takes pods.
+func (w *world) schedule(ctx context.Context, pod *corev1.Pod) {
+	var nodes corev1.NodeList
+	if w.Client.List(ctx, &nodes) != nil {
+		return
+	}
+	for i := range nodes.Items {
+		if !nodes.Items[i].Spec.Unschedulable {
+			target := corev1.ObjectReference{Kind: "Node", Name: nodes.Items[i].Name}
+			_ = w.Client.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: target})
+			return
 		}
 	}
 }

@@ -44,6 +44,9 @@ func TestPasses(t *testing.T) {
 	for name, address := range map[string]string{nodeName: "203.0.113.7", otherNode: "203.0.113.8"} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		gomega.NewWithT(t).Expect(env.Client.Create(t.Context(), node)).To(gomega.Succeed())
+		// Admission says that it is not ready; nothing here takes that back.
+		node.Spec.Taints = nil
+		gomega.NewWithT(t).Expect(env.Client.Update(t.Context(), node)).To(gomega.Succeed())
 		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: address}}
 		gomega.NewWithT(t).Expect(env.Client.Status().Update(t.Context(), node)).To(gomega.Succeed())
 	}
@@ -51,6 +54,7 @@ func TestPasses(t *testing.T) {
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(),
+		"Node": nodePasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -65,6 +65,9 @@ type Reconciler struct {
 	StartupDeadline time.Duration
 	// LeaderSince is when this process began to lead.
 	LeaderSince func() time.Time
+	// DrainTaints are keys of taints that say, beside the known ones, that a node
+	// leaves.
+	DrainTaints []string
 	// HookValue draws the secret of a pod's stop hook.
 	HookValue func() string
 
@@ -78,6 +81,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups;networks,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=create;get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 
 // Reconcile brings one Server up to date: it observes, decides, acts and
 // reports, and reports also when acting failed.

@@ -35,8 +35,11 @@ type observation struct {
 	holder    *corev1.Pod
 	podState  phase.Pod
 	podDetail string
-	presence  fleet.Presence
-	said      sessions.ServerState
+	// node says whether the pod's node is about to leave. It is looked at only
+	// where the server retires for that.
+	node     fleet.NodeOutlook
+	presence fleet.Presence
+	said     sessions.ServerState
 	// inputs are what the group and Network want of a pod now, and podHash
 	// their digest; empty while either is gone.
 	inputs  podspec.Inputs
@@ -59,6 +62,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 		return seen, err
 	}
 	if err := r.observePod(ctx, server, &seen); err != nil {
+		return seen, err
+	}
+	if err := r.observeNode(ctx, server, &seen); err != nil {
 		return seen, err
 	}
 	proxies, err := sighting.ProxyPods(ctx, r.Client, server.Namespace, server.Spec.NetworkRef.Name)
@@ -153,6 +159,19 @@ func (r *Reconciler) observePod(ctx context.Context, server *v1alpha1.Server, se
 	return nil
 }
 
+// observeNode looks whether the reason to retire still stands.
+func (r *Reconciler) observeNode(ctx context.Context, server *v1alpha1.Server, seen *observation) error {
+	if server.Spec.RetireReason != v1alpha1.RetireNodeDraining || seen.pod == nil {
+		return nil
+	}
+	view, err := sighting.Nodes(ctx, r.Client, r.DrainTaints)
+	if err != nil {
+		return err
+	}
+	seen.node = view.Outlook(seen.pod)
+	return nil
+}
+
 func heldBy(holder *corev1.Pod) phase.Pod {
 	if holder.DeletionTimestamp != nil {
 		return phase.PodNameTerminating
@@ -195,6 +214,7 @@ func (r *Reconciler) life(seen observation) *sighting.Life {
 		Now:             seen.now,
 		Group:           seen.group,
 		PodHash:         seen.podHash,
+		Node:            seen.node,
 		Pod:             seen.podState,
 		PodDetail:       seen.podDetail,
 		Said:            seen.said,

@@ -52,6 +52,9 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// LeaderSince is when this process began to lead.
 	LeaderSince func() time.Time
+	// DrainTaints are keys of taints that say, beside the known ones, that a node
+	// leaves.
+	DrainTaints []string
 	// Random draws names.
 	Random podspec.IntN
 
@@ -67,6 +70,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=networks;scaleboosts,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=nodes;persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 
 // Reconcile brings one ServerGroup up to date: it observes, decides, acts and

@@ -41,7 +41,9 @@ type observation struct {
 	objects []v1alpha1.Server
 	servers []fleet.Server
 	// pods are all that carry the group's labels, whoever made them.
-	pods    map[types.UID]*corev1.Pod
+	pods map[types.UID]*corev1.Pod
+	// leavers are the servers on nodes that are about to leave.
+	leavers []leaver
 	pending expect.Pending
 	boosts  boosts.Effect
 	waiting int
@@ -125,7 +127,7 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		seen.servers = append(seen.servers, one)
 	}
 	r.takeCensus(client.ObjectKeyFromObject(group), seen)
-	return nil
+	return r.observeNodes(ctx, seen)
 }
 
 // takeCensus has everybody counted once: the seats that are taken and the

@@ -35,6 +35,7 @@ func (r *Reconciler) report(
 	reportAccepted(set, group, seen, ended)
 	reportSize(set, seen, decided)
 	reportFailures(set, decided.Failures)
+	reportNodes(set, seen, decided)
 	if group.IsEphemeral() {
 		reportLimit(set, decided)
 	} else {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,6 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ScaleBoost{}, handler.EnqueueRequestsFromMapFunc(ofBoost)).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyGroup), builder.WithPredicates(predicates.Draining())).
 		WatchesRawSource(wakes).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
@@ -60,6 +62,21 @@ func ofBoost(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{
 		Namespace: boost.Namespace, Name: boost.Spec.GroupRef.Name,
 	}}}
+}
+
+// everyGroup wakes all groups: a node may take servers of any of them, or have
+// some.
+func (r *Reconciler) everyGroup(ctx context.Context, _ client.Object) []reconcile.Request {
+	var groups v1alpha1.ServerGroupList
+	if err := r.Client.List(ctx, &groups); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Could not list the server groups to wake")
+		return nil
+	}
+	woken := make([]reconcile.Request, 0, len(groups.Items))
+	for i := range groups.Items {
+		woken = append(woken, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&groups.Items[i])})
+	}
+	return woken
 }
 
 func (r *Reconciler) ofNetwork(ctx context.Context, network client.Object) []reconcile.Request {

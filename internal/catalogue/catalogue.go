@@ -141,6 +141,10 @@ func serverGroupConditions() []Entry {
 		isTrue(v1alpha1.ReasonCrashLoopBackoff, "Six starts failed in a row."),
 		isFalse(v1alpha1.ReasonNoRecentFailures, "The group has not given up."),
 	)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionNodeDraining,
+		isTrue(v1alpha1.ReasonNodeDraining, "Servers stand on nodes that are about to leave; the message names both, and what the next one waits for."),
+		isFalse(v1alpha1.ReasonNoNodesDraining, "No server stands on such a node."),
+	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionStorageResize,
 		isTrue(v1alpha1.ReasonStorageResized, "Every claim has the wanted size, or more."),
 		isFalse(v1alpha1.ReasonStorageResizeRefused, "A claim could not grow; the message names it and holds the API server's words."),

@@ -55,7 +55,7 @@ func troubles(condition metav1.Condition) bool {
 	switch condition.Type {
 	case v1alpha1.ConditionBackingOff, v1alpha1.ConditionDegraded, v1alpha1.ConditionScalingLimited:
 		return condition.Status == metav1.ConditionTrue
-	case v1alpha1.ConditionChannelDegraded, v1alpha1.ConditionClientAddressHidden:
+	case v1alpha1.ConditionChannelDegraded, v1alpha1.ConditionClientAddressHidden, v1alpha1.ConditionNodeDraining:
 		return condition.Status == metav1.ConditionTrue
 	case v1alpha1.ConditionProgressing, v1alpha1.ConditionAvailable:
 		return false

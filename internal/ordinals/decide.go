@@ -48,6 +48,9 @@ type Plan struct {
 	CreateOrdinals []int
 	// TakeDown is to be deleted; nil when nothing is, or may be.
 	TakeDown *TakeDown
+	// NodeWait says what the next ordinal on a node that leaves waits for; empty
+	// when it waits for nothing.
+	NodeWait string
 	// Waiting are the required ordinals no Server carries and that are not
 	// created now either.
 	Waiting []int
@@ -85,6 +88,7 @@ func DecidePersistentSize(in Input) Plan {
 	}
 	if sight == fleet.SightComplete {
 		plan.TakeDown = surplus(&in, held)
+		plan.departing(&in, held)
 	} else {
 		plan.Recheck = fleet.Earliest(plan.Recheck, sighted)
 	}

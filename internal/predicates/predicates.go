@@ -49,6 +49,17 @@ func stageOf(pod *corev1.Pod) stage {
 	return is
 }
 
+// Draining passes nodes that come, go, or change what decides whether they leave
+// and whom they could take.
+func Draining() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, okWas := e.ObjectOld.(*corev1.Node)
+		now, okNow := e.ObjectNew.(*corev1.Node)
+		return !okWas || !okNow || was.Spec.Unschedulable != now.Spec.Unschedulable ||
+			!equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) || !equality.Semantic.DeepEqual(was.Labels, now.Labels)
+	}}
+}
+
 // Standing passes a Network whose spec, acceptance, mode in force or channel
 // changed.
 func Standing() predicate.Predicate {

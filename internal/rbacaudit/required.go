@@ -74,7 +74,12 @@ func workloads() []Permission {
 		},
 		{
 			Scope: Cluster, Resource: "nodes", Verbs: []string{"get", "list", "watch"},
-			Why: "A node's address is what players type when a ProxyGroup is exposed by NodePort.",
+			Why: "Servers leave nodes that are about to go, and only where another node could take them. " +
+				"A node's address is what players type when a ProxyGroup is exposed by NodePort.",
+		},
+		{
+			Scope: Cluster, Resource: "persistentvolumes", Verbs: []string{"get"},
+			Why: "Whether a world can follow its server to another node is written on its volume.",
 		},
 	}
 }

@@ -30,7 +30,7 @@ func survey(in *Input) *group {
 		Input:   in,
 		floor:   in.Sizes.MinReplicas + in.Boosts.Added,
 		ceiling: in.Sizes.Ceiling(in.Boosts.Pin),
-		keep:    in.Sizes.Keep(in.Waiting),
+		keep:    in.Sizes.Keep(in.Waiting) + in.Displaced,
 	}
 	if in.Boosts.Pin.Holds() {
 		g.floor = g.ceiling

@@ -83,6 +83,9 @@ type Input struct {
 	// MinAvailable is how many servers players can join have to stay, in a
 	// changeover; 0 for any number.
 	MinAvailable int
+	// Displaced is how many players need seats because their node leaves, beside
+	// the spare ones.
+	Displaced int
 	// Gate is what earlier failures leave of the right to create.
 	Gate    fleet.Gate
 	Channel fleet.Channel

@@ -25,6 +25,9 @@ type Life struct {
 	// Network both stand.
 	PodHash string
 
+	// Node says whether the server's node is about to leave.
+	Node fleet.NodeOutlook
+
 	Pod          phase.Pod
 	PodDetail    string
 	PodGraceEnds time.Time
@@ -43,6 +46,7 @@ func (l *Life) Of(server *v1alpha1.Server) phase.Input {
 		Now:               l.Now,
 		Phase:             cmp.Or(server.Status.Phase, v1alpha1.ServerPending),
 		Retire:            server.Spec.RetireReason,
+		Node:              l.Node,
 		Pod:               l.Pod,
 		PodGraceEnds:      l.PodGraceEnds,
 		PodDetail:         l.PodDetail,

@@ -52,7 +52,8 @@ func pinOf(effect boosts.Effect) scaling.Pin {
 }
 
 // keepLastWord takes from the withdrawals who is told to go all the same: a
-// server that a changeover takes back may be above a pin.
+// server that a changeover takes back may be above a pin, and one that a pin
+// gives back on a node that leaves.
 func (p *Plan) keepLastWord() {
 	p.Withdraw = slices.DeleteFunc(p.Withdraw, func(w Withdrawal) bool {
 		return slices.ContainsFunc(p.Retire, func(r Retirement) bool { return r.Name == w.Name }) ||

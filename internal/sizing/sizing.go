@@ -16,6 +16,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/backoff"
 	"github.com/spawnery/spawnery-operator/internal/boosts"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
+	"github.com/spawnery/spawnery-operator/internal/nodedrain"
 	"github.com/spawnery/spawnery-operator/internal/ordinals"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/rollout"
@@ -81,6 +82,9 @@ type Plan struct {
 	// Changeover is the step an ephemeral group takes to a new spec. What it asks
 	// for is in the plan.
 	Changeover rollout.Plan
+	// NodeWait says what the next server on a node that leaves waits for; empty
+	// when it waits for nothing.
+	NodeWait string
 	// Floor is how many ready servers make the group available.
 	Floor int
 	// Note is the whole decision as one line.
@@ -107,6 +111,7 @@ func Decide(in Input) Plan {
 // as good as gone when the size is decided on, which has the last word on what
 // is created.
 func (p *Plan) ephemeral(in Input) {
+	in.Servers = p.stayAfterAll(in.Servers)
 	p.changeover(in)
 	sized := scaling.Decide(scaling.Input{
 		Now:               in.Now,
@@ -118,6 +123,7 @@ func (p *Plan) ephemeral(in Input) {
 		Waiting:           in.Waiting,
 		Surge:             p.Changeover.Surge,
 		MinAvailable:      int(in.Group.Spec.Update.MinAvailable),
+		Displaced:         nodedrain.Displaced(in.Servers, in.Now),
 		Gate:              backoff.MayCreate(p.Failures),
 		Channel:           in.Channel,
 		LeaderSince:       in.LeaderSince,
@@ -137,13 +143,14 @@ func (p *Plan) ephemeral(in Input) {
 	if in.Channel == fleet.ChannelHealthy {
 		p.Remove = append(p.Remove, pruneFailed(in.Servers)...)
 	}
-	p.keepLastWord()
 	p.Limit, p.Note, p.Spareable = sized.Limit, sized.LastDecision, sized.Spareable
 	if note := p.Changeover.Note; note != "" {
 		p.Note += "; changeover: " + note
 	}
 	p.Recheck = fleet.Earliest(sized.Recheck, p.Changeover.Recheck)
 	p.Floor = min(sized.Floor, sized.Ceiling)
+	p.drainNodes(in)
+	p.keepLastWord()
 }
 
 func sizesOf(spec *v1alpha1.ServerGroupSpec) scaling.Sizes {
@@ -174,7 +181,7 @@ func (p *Plan) persistent(in Input) {
 	if down := sized.TakeDown; down != nil {
 		p.Remove = append(p.Remove, Removal{down.Name, down.Note})
 	}
-	p.Note, p.Recheck = sized.Note, sized.Recheck
+	p.Note, p.Recheck, p.NodeWait = sized.Note, sized.Recheck, sized.NodeWait
 	p.Floor = replicas
 }
 

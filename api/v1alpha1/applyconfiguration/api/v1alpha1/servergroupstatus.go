@@ -16,8 +16,8 @@ import (
 // ServerGroupStatus is what the operator last saw of a ServerGroup.
 type ServerGroupStatusApplyConfiguration struct {
 	// conditions are Accepted, Available, Progressing, BackingOff, Degraded,
-	// for an Ephemeral group ScalingLimited, and for a Persistent one
-	// StorageResize.
+	// NodeDraining, for an Ephemeral group ScalingLimited, and for a Persistent
+	// one StorageResize.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the generation of the spec this status follows.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
