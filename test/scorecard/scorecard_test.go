@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,7 +49,8 @@ func TestBuiltInTestsPassAndSuggestNothingElse(t *testing.T) {
 					got.Suggestions[i] = noStatus
 				}
 			}
-			if diff := cmp.Diff(want, got.Suggestions); diff != "" {
+			// It is made once for every example of a boost.
+			if diff := cmp.Diff(want, slices.Compact(got.Suggestions)); diff != "" {
 				t.Errorf("suggestions (-want +got):\n%s", diff)
 			}
 		})
