@@ -57,6 +57,10 @@ test-peers: tools ## Tests against clients and servers that nobody here wrote.
 	@hack/debian-packages.sh nodejs npm
 	@hack/run-tests.sh peers
 
+.PHONY: simulate
+simulate: ## Live a hundred weeks of a network in a minute or two (make test lives 25).
+	@go test ./internal/simulate -run EveryWeek -seeds 100
+
 .PHONY: bench
 bench: ## Benchmarks of every package that has some.
 	@go test -run '^$$' -bench . -benchmem ./internal/...
