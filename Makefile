@@ -90,7 +90,7 @@ vet: ## Run go vet.
 	@go vet ./...
 
 .PHONY: build
-build: ## Build manager, agent and proxy to bin/.
+build: ## Build manager, agent, proxy and kubectl plugin to bin/.
 	@go build -o $(BIN)/manager .
 	@go build -o $(BIN)/ ./cmd/...
 

@@ -11,13 +11,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
-const (
-	// soon is what the ways between the parts of a healthy network add up to.
-	soon = 3 * time.Second
-	// recovers is how long the traces of a trouble may last: a write without an
-	// answer is believed for half a minute.
-	recovers = 40 * time.Second
-)
+// recovers is how long the traces of a trouble may last: a write without an
+// answer is believed for half a minute.
+const recovers = 40 * time.Second
 
 // promise is something that holds in every run. It looks at what happens, and
 // says how it was broken.

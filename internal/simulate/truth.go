@@ -10,6 +10,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
+// soon is what the ways between the parts of a healthy network add up to.
+const soon = 3 * time.Second
+
 // truth is how a group really stands, whatever the manager knows of it.
 type truth struct {
 	// alive are Servers that nobody told to go and that did not fail, starting
