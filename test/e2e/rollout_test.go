@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mctest"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/test/stage"
 )
@@ -40,6 +42,7 @@ func lobbiesAreReplaced(t *testing.T, critical func()) {
 		if len(left) == len(old) {
 			critical()
 		}
+		awaitListed(t, lobby, v1alpha1.ServerRetiring)
 		staying := crowd.On(lobby)
 		must(t, crowd.JoinBots(t.Context(), soon, "Late"+lobby))
 		if there := crowd.Where("Late" + lobby); there == lobby {
@@ -87,6 +90,30 @@ func awaitRetiring(t *testing.T, among []string) string {
 	})
 	must(t, err)
 	return retiring
+}
+
+// awaitListed waits until the proxies know of a server's phase: they are told
+// after it is in its status. Nora may ask them, from any server.
+func awaitListed(t *testing.T, server string, phase v1alpha1.ServerPhase) {
+	t.Helper()
+	address, err := cluster.AwaitDoor(t.Context(), edge, soon)
+	must(t, err)
+	scout := &stage.Crowd{Address: address}
+	defer func() { scout.Leave() }()
+	must(t, scout.JoinBots(t.Context(), soon, "Nora"))
+	nora := scout.Bot("Nora")
+	must(t, cluster.Await(t.Context(), fmt.Sprintf("/cloud list to show %s %s", server, phase), soon, func(context.Context) (string, bool) {
+		seen := ""
+		for _, line := range nora.Lines() {
+			if strings.Contains(line, server) && !strings.HasPrefix(line, mctest.WelcomePrefix) {
+				seen = line
+			}
+		}
+		// What cannot be sent now is asked the next time.
+		_ = nora.Command("cloud list " + hub)
+		return seen, strings.Contains(seen, string(phase)) || nora.Err() != nil
+	}))
+	must(t, nora.Err())
 }
 
 // awaitUpdated waits until the group says that it is done, and looks at its pods.
