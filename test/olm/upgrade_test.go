@@ -17,7 +17,7 @@ import (
 
 const (
 	// handOver is how long nobody may lead. Waiting for the lease to expire
-	// would take 15 seconds, a candidate asks every two.
+	// would take 15 seconds; a candidate asks every two to four and a half.
 	handOver = 8 * time.Second
 	// firstDecision is how long a new leader may take until it acts.
 	firstDecision = 10 * time.Second
