@@ -53,7 +53,7 @@ func TestPasses(t *testing.T) {
 	seen := reached{}
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
-		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(),
+		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
 		"Node": nodePasses(),
 	} {
 		for name, do := range suite {
@@ -373,6 +373,12 @@ func (w *world) report(name string, players int32) {
 
 func (w *world) say(name string, report *agentv1alpha1.ServerReport) {
 	w.t.Helper()
+	w.sayOf(name, report, w.clock.Now())
+}
+
+// sayOf has the agent of a server report what its game said at an instant.
+func (w *world) sayOf(name string, report *agentv1alpha1.ServerReport, sampled time.Time) {
+	w.t.Helper()
 	server := get[v1alpha1.Server](w, name)
 	uid := types.UID(server.Status.PodUID)
 	if w.agents[uid] == nil {
@@ -380,7 +386,7 @@ func (w *world) say(name string, report *agentv1alpha1.ServerReport) {
 			UID: uid, Server: client.ObjectKeyFromObject(server), Group: server.Spec.GroupRef.Name, Network: "production",
 		}, &agentv1alpha1.Hello{Version: "test"})
 	}
-	report.SampledAt = timestamppb.New(w.clock.Now())
+	report.SampledAt = timestamppb.New(sampled)
 	w.Expect(w.agents[uid].Receive(&agentv1alpha1.ServerMessage{
 		Message: &agentv1alpha1.ServerMessage_Report{Report: report},
 	})).To(gomega.Succeed())

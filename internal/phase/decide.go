@@ -202,21 +202,26 @@ func deadlines(f *facts, d *Decision) []time.Time {
 }
 
 func servingDeadlines(f *facts, losses int) []time.Time {
-	var hung, settled time.Time
-	if f.Agent == AgentNotAnswering {
-		hung = after(f.NotAnsweringSince, f.Limits.Startup)
-	}
+	var settled time.Time
 	if losses > 0 {
 		settled = after(f.ReadySince, settledAfter)
 	}
-	return []time.Time{hung, settled}
+	return []time.Time{hung(f), settled}
+}
+
+// hung is when a game that answers nothing has done so for too long.
+func hung(f *facts) time.Time {
+	if f.Agent != AgentNotAnswering || !wasReady(f) {
+		return time.Time{}
+	}
+	return after(f.NotAnsweringSince, f.Limits.Startup)
 }
 
 func startupDeadlines(f *facts, startedAt time.Time) []time.Time {
 	if nameHeld(f) {
 		return []time.Time{f.Now.Add(heldNameRecheck)}
 	}
-	deadlines := []time.Time{after(startedAt, f.Limits.Startup)}
+	deadlines := []time.Time{after(startedAt, f.Limits.Startup), hung(f)}
 	if unheard(f) {
 		deadlines = append(deadlines, f.LeaderSince.Add(fleet.LeaderPatience))
 	}

@@ -127,7 +127,8 @@ var invariants = []invariant{
 	{"a server fails only for a cause that can be named", func(in *phase.Input, d *phase.Decision) bool {
 		ended := in.Pod == phase.PodGameExited || in.Pod == phase.PodOutOfMemory || in.Pod == phase.PodPrepareFailed
 		late := in.Phase != ready && deadline(in.StartedAt, limits.Startup)
-		hangs := in.Phase == ready && in.Agent == phase.AgentNotAnswering && deadline(in.NotAnsweringSince, limits.Startup)
+		wasReady := in.Phase == ready || (in.Phase == starting && !in.ReadySince.IsZero())
+		hangs := wasReady && in.Agent == phase.AgentNotAnswering && deadline(in.NotAnsweringSince, limits.Startup)
 		fails := d.Next == failed && in.Phase != failed
 		return when(fails, (ended || late || hangs || in.Losses >= 3) && d.Reason != "" && !d.Clocks.FailedAt.IsZero())
 	}},

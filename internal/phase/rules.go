@@ -43,6 +43,7 @@ type Rule struct {
 
 var (
 	beforeReady = []v1alpha1.ServerPhase{pending, starting}
+	started     = []v1alpha1.ServerPhase{starting, ready}
 	serving     = []v1alpha1.ServerPhase{pending, starting, ready}
 )
 
@@ -82,6 +83,10 @@ var rules = []Rule{
 		flapping, say("It lost readiness three times without ten minutes of Ready in between."),
 	},
 	{
+		"its game was ready once and has not answered for the startup deadline", started, failed, 0, v1alpha1.ReasonUnresponsive,
+		all(unresponsive, wasReady), limit("The game has not answered its agent for %s.", startupLimit),
+	},
+	{
 		"its startup deadline is over after a loss", beforeReady, failed, 0, v1alpha1.ReasonRecoveryTimeout,
 		all(startupOver, wasReady), limit("It did not become Ready again within %s of losing readiness.", startupLimit),
 	},
@@ -112,10 +117,6 @@ var rules = []Rule{
 		always, say("The game does not accept players yet."),
 	},
 
-	{
-		"its game has not answered for the startup deadline", from(ready), failed, 0, v1alpha1.ReasonUnresponsive,
-		unresponsive, limit("The game has not answered its agent for %s.", startupLimit),
-	},
 	{
 		"its pod or its agent is no longer ready", from(ready), starting, CountLoss, v1alpha1.ReasonGameNotReady,
 		signalLost, say("The game no longer accepts players."),

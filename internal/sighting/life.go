@@ -71,13 +71,18 @@ func (l *Life) Of(server *v1alpha1.Server) phase.Input {
 }
 
 // agentState takes silence for what it is: an agent without a session, or one
-// that has not reported in it, says nothing about its game.
+// that has not reported in it, says nothing about its game. One that goes on
+// saying that the game is ready, with a count that the game gave long ago, says
+// that the game does not answer.
 func agentState(said sessions.ServerState) phase.Agent {
 	if !said.Connected || said.Report == nil {
 		return phase.AgentSilent
 	}
 	switch said.Report.GetGameState() {
 	case agentv1alpha1.GameState_GAME_STATE_READY:
+		if said.Freshness == sessions.Stale {
+			return phase.AgentNotAnswering
+		}
 		return phase.AgentReady
 	case agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING:
 		return phase.AgentNotAnswering
@@ -89,8 +94,11 @@ func agentState(said sessions.ServerState) phase.Agent {
 }
 
 func notAnsweringSince(said sessions.ServerState) time.Time {
-	if agentState(said) != phase.AgentNotAnswering {
+	switch {
+	case agentState(said) != phase.AgentNotAnswering:
 		return time.Time{}
+	case said.Report.GetGameState() == agentv1alpha1.GameState_GAME_STATE_READY:
+		return said.SampledAt.Add(sessions.FreshFor)
 	}
 	return said.GameStateSince
 }

@@ -25,14 +25,22 @@ func TestAnAgentNobodyHearsSaysNothingOfItsGame(t *testing.T) {
 	}
 	away := answering(agentv1alpha1.GameState_GAME_STATE_READY)
 	away.Connected = false
+	hung := answering(agentv1alpha1.GameState_GAME_STATE_READY)
+	hung.Freshness, hung.SampledAt = sessions.Stale, now.Add(-time.Minute)
+	cutOff := hung
+	cutOff.Connected = false
 	mute := sessions.ServerState{Connected: true}
 	tests := map[string]struct {
 		said      sessions.ServerState
 		want      phase.Agent
 		wantSince time.Time
 	}{
-		"nothing is known":     {want: phase.AgentSilent},
-		"no session stands":    {said: away, want: phase.AgentSilent},
+		"nothing is known":                             {want: phase.AgentSilent},
+		"no session stands":                            {said: away, want: phase.AgentSilent},
+		"no session stands, and its last count is old": {said: cutOff, want: phase.AgentSilent},
+		"the game is said to be ready, by an old count": {
+			said: hung, want: phase.AgentNotAnswering, wantSince: now.Add(-time.Minute + sessions.FreshFor),
+		},
 		"it has not reported":  {said: mute, want: phase.AgentSilent},
 		"the game is starting": {said: answering(agentv1alpha1.GameState_GAME_STATE_STARTING), want: phase.AgentNotReady},
 		"the game is ready":    {said: answering(agentv1alpha1.GameState_GAME_STATE_READY), want: phase.AgentReady},
