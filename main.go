@@ -24,10 +24,15 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/controllers"
+	"github.com/spawnery/spawnery-operator/internal/fence"
 )
 
 // name of the manager: of its lease, its account and what else it has one of.
 const name = "spawnery-manager"
+
+// renewDeadline is how old the last renewal of the lease may be: the lease lasts
+// for 15 seconds.
+const renewDeadline = 10 * time.Second
 
 // version is set when the image is built.
 var version = "dev"
@@ -78,7 +83,12 @@ func run(ctx context.Context, opts options) error {
 			return fmt.Errorf("building the scheme: %w", err)
 		}
 	}
-	manager, err := ctrl.NewManager(config, ctrl.Options{
+	working, election := config, config
+	if opts.leaderElect {
+		held := fence.New(clock.RealClock{}, renewDeadline)
+		working, election = held.Guard(config), held.Watch(config)
+	}
+	manager, err := ctrl.NewManager(working, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(),
 		Metrics:                       server.Options{BindAddress: opts.metricsAddress},
@@ -86,6 +96,8 @@ func run(ctx context.Context, opts options) error {
 		LeaderElection:                opts.leaderElect,
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionConfig:          election,
+		RenewDeadline:                 new(renewDeadline),
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
@@ -107,7 +119,7 @@ func run(ctx context.Context, opts options) error {
 // rate limit of the client's: a whole fleet may reconnect at once.
 func addControllers(ctx context.Context, manager ctrl.Manager, config *rest.Config, opts controllers.Options) error {
 	var err error
-	if opts.Kube, err = kubernetes.NewForConfig(config); err != nil {
+	if opts.Kube, err = kubernetes.NewForConfig(manager.GetConfig()); err != nil {
 		return fmt.Errorf("making the uncached client: %w", err)
 	}
 	unlimited := rest.CopyConfig(config)

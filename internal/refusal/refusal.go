@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fence"
 )
 
 // Of returns the condition reason for a write that failed; it is empty for an
@@ -42,10 +43,10 @@ func isPermission(words string) bool {
 	return strings.Contains(words, " cannot ") && strings.Contains(words, " resource ")
 }
 
-// Certain tells an answer of the API server from a call whose end nobody knows:
-// what such a call asked for may have been done.
+// Certain tells an answer of the API server, or a call that never left, from one
+// whose end nobody knows: what such a call asked for may have been done.
 func Certain(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) &&
-		!apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err)
+	return errors.Is(err, fence.ErrNotLeading) || (errors.As(err, &status) &&
+		!apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsInternalError(err))
 }

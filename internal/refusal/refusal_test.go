@@ -5,6 +5,7 @@ package refusal
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/fence"
 )
 
 func forbidden(words string) error {
@@ -58,6 +60,7 @@ func TestOnlyAnAnswerOfTheAPIServerIsCertain(t *testing.T) {
 		"an internal error":  {apierrors.NewInternalError(errors.New("etcd is slow")), false},
 		"it took too long":   {apierrors.NewTimeoutError("no answer", 1), false},
 		"the server is busy": {apierrors.NewServerTimeout(schema.GroupResource{Resource: "pods"}, "create", 1), false},
+		"it was never sent":  {&url.Error{Op: "Post", Err: fmt.Errorf("%w: it has no lease yet", fence.ErrNotLeading)}, true},
 		"no answer at all":   {errors.New("connection reset by peer"), false},
 	}
 	for name, test := range tests {
