@@ -69,9 +69,10 @@ func Open(kubeconfig, kubectl string) (*Cluster, error) {
 // what it prints.
 //
 // While the API server cannot be reached it is run again: nothing was done yet.
+// How long it takes once it is reached is not bounded by that.
 func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (string, error) {
 	out, err := "", error(nil)
-	_ = wait.PollUntilContextTimeout(ctx, interval, patienceLasts, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, interval, patienceLasts, true, func(context.Context) (bool, error) {
 		out, err = c.kubectlOnce(ctx, input, args...)
 		return err == nil || !unreached.MatchString(err.Error()), nil
 	})
