@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/spawnery/spawnery-operator/test/stage"
 )
 
@@ -30,6 +33,7 @@ func TestSizing(t *testing.T) {
 		{"a boost ends by itself", boostEnds, TestABoostRaisesTheFloorWithNobodyOnlineAndEndsByItself},
 		{"lobbies are replaced under their players", lobbiesAreReplaced, TestANewImageUnderPlayersReplacesEveryLobbyAndDisconnectsNobody},
 		{"a game that is killed is replaced", killedGame, TestAGameThatIsKilledFailsIsReplacedAndItsPlayersFallBack},
+		{"a node is drained under its players", nodeIsDrained, nil},
 	} {
 		if one.alone == nil {
 			t.Run(one.name, func(t *testing.T) { one.play(t, func() {}) })
@@ -44,17 +48,12 @@ func TestSizing(t *testing.T) {
 // until it runs out, and returns when another one leads.
 func killManager(t *testing.T) {
 	t.Helper()
-	managers, err := cluster.Managers(t.Context())
-	must(t, err)
-	leader, err := cluster.AwaitLeader(t.Context(), "", soon)
-	must(t, err)
-	for i := range managers {
-		if managers[i].Name == leader {
-			killIn(t, string(managers[i].UID), "manager")
-		}
-	}
+	leader := theManager(t)
+	var pod corev1.Pod
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: stage.SystemNamespace, Name: leader}, &pod))
+	killIn(t, string(pod.UID), "manager")
 	// The kubelet would start it again in the same pod, later each time.
-	_, err = cluster.Kubectl(t.Context(), "", "delete", "pod", leader, "-n", stage.SystemNamespace, "--grace-period=0", "--force", "--wait=false")
+	_, err := cluster.Kubectl(t.Context(), "", "delete", "pod", leader, "-n", stage.SystemNamespace, "--grace-period=0", "--force", "--wait=false")
 	must(t, err)
 	_, err = cluster.AwaitLeader(t.Context(), leader, soon)
 	must(t, err)
