@@ -116,12 +116,25 @@ func (g *group) recheck(spareable Spareable) time.Time {
 		}
 	}
 	for _, s := range g.alive {
-		if g.count > g.ceiling {
-			consider(s.ClearsAt(g.Now))
-		}
-		if g.Trigger == OnTick && s.Counts.KnownEmpty() && !s.EmptySince.IsZero() {
-			consider(s.EmptySince.Add(g.Sizes.Stabilization))
+		for _, t := range g.turns(s) {
+			consider(t)
 		}
 	}
 	return first
+}
+
+// turns are the instants at which a server that is alive comes to count for
+// something else by itself.
+func (g *group) turns(s *fleet.Server) []time.Time {
+	var all []time.Time
+	if g.count > g.ceiling {
+		all = append(all, s.ClearsAt(g.Now))
+	}
+	if s.FirstStart() && g.Waiting > g.waiting {
+		all = append(all, s.CreatedAt.Add(pass))
+	}
+	if g.Trigger == OnTick && s.Counts.KnownEmpty() && !s.EmptySince.IsZero() {
+		all = append(all, s.EmptySince.Add(g.Sizes.Stabilization))
+	}
+	return all
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
+// pass is the pace at which a group is sized, and a crowd answered.
+const pass = 5 * time.Second
+
 // group is an input with its sums.
 type group struct {
 	*Input
@@ -19,6 +22,7 @@ type group struct {
 	count       int             // alive, taken back included, and ordered but not seen
 	floor       int
 	ceiling     int
+	waiting     int // of those who wait, as many as count now
 	keep        int // seats to keep free, for those who wait as well
 	provisional int
 	sight       fleet.Sight
@@ -30,7 +34,6 @@ func survey(in *Input) *group {
 		Input:   in,
 		floor:   in.Sizes.MinReplicas + in.Boosts.Added,
 		ceiling: in.Sizes.Ceiling(in.Boosts.Pin),
-		keep:    in.Sizes.Keep(in.Waiting) + in.Displaced,
 	}
 	if in.Boosts.Pin.Holds() {
 		g.floor = g.ceiling
@@ -44,8 +47,24 @@ func survey(in *Input) *group {
 	g.count = len(g.alive) + in.Expected.Creates
 	g.takeBack()
 	g.provisional = g.credit()
+	g.waiting = g.counted()
+	g.keep = g.Sizes.SpareSlots + g.waiting + g.Displaced
 	g.sight, g.sightEnds = fleet.SightOf(in.Servers, in.LeaderSince, in.Now)
 	return g
+}
+
+// counted is how many of those who wait count. They may be a crowd or an attack:
+// a pass counts one server's seats more than passes before have ordered, so a
+// crowd is answered one server after another, and not only once.
+func (g *group) counted() int {
+	servers := 1
+	extra := g.extra()
+	for _, s := range g.alive {
+		if s != extra && s.FirstStart() && !g.Now.Before(s.CreatedAt.Add(pass)) {
+			servers++
+		}
+	}
+	return min(max(0, g.Waiting), servers*g.Sizes.Capacity)
 }
 
 // credit adds up the seats that have arrived and those on order. What nobody

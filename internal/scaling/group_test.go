@@ -27,6 +27,9 @@ var now = time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
+// pass is the pace at which groups are sized.
+const pass = 5 * time.Second
+
 // hub holds the numbers of the documented example.
 var hub = scaling.Sizes{MinReplicas: 2, MaxReplicas: 8, SpareSlots: 30, Capacity: 50, Stabilization: 300 * time.Second}
 

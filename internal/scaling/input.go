@@ -107,9 +107,9 @@ func (s Sizes) Ceiling(pin Pin) int {
 	return s.MaxReplicas
 }
 
-// Keep is how many seats a group keeps free, those for the players who wait
-// among them. Whoever waits may be a crowd or an attack: it counts for one
-// server at most.
+// Keep is how many seats a group keeps free before it gives a server up, those
+// for the players who wait among them. Whoever waits may be a crowd or an
+// attack: it counts for one server at most.
 func (s Sizes) Keep(waiting int) int {
 	return s.SpareSlots + min(max(0, waiting), s.Capacity)
 }

@@ -44,8 +44,7 @@ func ordersNoMore(c *check, h *happening) string {
 	t := c.g.truth()
 	alive, onOrder := t.alive-c.made, t.starting-c.made
 	free, _ := seatsKnown(h.pass)
-	short := c.known.spare + min(h.pass.in.Waiting, c.known.capacity) - free - onOrder*c.known.capacity
-	allowed := max(0, (short+c.known.capacity-1)/c.known.capacity, c.known.floor-alive)
+	allowed := max(0, c.forDemand(h.pass, free, onOrder), c.known.floor-alive)
 	if c.before.old > 0 && t.fresh == c.made {
 		// A changeover takes one of the new spec before an old one goes.
 		allowed = max(1, allowed)
@@ -55,10 +54,24 @@ func ordersNoMore(c *check, h *happening) string {
 		return ""
 	}
 	if c.made > allowed {
-		return fmt.Sprintf("%d servers are ordered where %d are short (%d alive, %d on order, %d seats free)",
-			c.made, allowed, alive, onOrder, free)
+		return fmt.Sprintf("%d servers are ordered where %d are short (%d alive, %d on order, %d seats free, %d players wait)",
+			c.made, allowed, alive, onOrder, free, h.pass.in.Waiting)
 	}
 	return ""
+}
+
+// forDemand is how many servers a pass may order for demand: as many as are
+// short, but for those who wait one more than for the spare seats alone.
+func (c *check) forDemand(pass *groupPass, free, onOrder int) int {
+	seats := onOrder * c.known.capacity
+	short := c.known.spare + pass.in.Waiting - free - seats
+	spare := c.known.spare - free - max(0, seats-pass.in.Waiting)
+	return min(c.servers(short), c.servers(spare)+1)
+}
+
+// servers is how many it takes for a number of seats.
+func (c *check) servers(seats int) int {
+	return (max(0, seats) + c.known.capacity - 1) / c.known.capacity
 }
 
 // seatsKnown adds up the seats that are free and those that are taken, as the
