@@ -113,7 +113,7 @@ func standing(f *facts, next v1alpha1.ServerPhase) Effects {
 	if next != ready && listed {
 		effects |= Deregister
 	}
-	if next == draining || (next == failed && atRisk(f)) {
+	if next == draining || (next == failed && atRisk(f)) || cameLate(f) {
 		effects |= MovePlayers
 	}
 	return effects
@@ -142,6 +142,9 @@ func clocks(f *facts, rule *Rule) fleet.Clocks {
 			c.DrainStartedAt = orNow(c.DrainStartedAt, f.Now)
 		}
 	case terminating:
+		if cameLate(f) {
+			c.DrainStartedAt = orNow(c.DrainStartedAt, f.Now)
+		}
 	}
 	return c
 }
@@ -196,6 +199,9 @@ func deadlines(f *facts, d *Decision) []time.Time {
 	case terminating:
 		if f.Pod == PodTerminating {
 			return []time.Time{after(f.PodGraceEnds, releaseAfter)}
+		}
+		if cameLate(f) {
+			return []time.Time{f.ClearsAt(f.Now), drained}
 		}
 	}
 	return nil

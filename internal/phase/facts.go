@@ -115,6 +115,12 @@ func atRisk(f *facts) bool {
 	return f.occupied && f.Registration.Ever() && !podGone(f) && !noPod(f)
 }
 
+// cameLate is true when a server that was given up as empty is not: a proxy
+// may have asked for a seat before it heard that there are none.
+func cameLate(f *facts) bool {
+	return f.Phase == v1alpha1.ServerTerminating && atRisk(f) && !drainOver(f)
+}
+
 func drainOver(f *facts) bool { return passed(f.DrainStartedAt, f.Limits.Drain, f.Now) }
 
 func retentionOver(f *facts) bool { return passed(f.FailedAt, f.Limits.Retention, f.Now) }

@@ -93,9 +93,14 @@ var invariants = []invariant{
 		}
 		return d.Effects.Has(phase.Deregister) == listed && !d.Effects.Has(phase.Register)
 	}},
-	{"players are moved while draining, and off a failed server", func(in *phase.Input, d *phase.Decision) bool {
-		stranded := d.Next == failed && livePod(in.Pod) && carriesPlayers(in) && in.Registration != fleet.NeverRegistered
+	{"players are moved while draining, and off a server that failed or was given up", func(in *phase.Input, d *phase.Decision) bool {
+		left := d.Next == failed || (in.Phase == terminating && !deadline(in.DrainStartedAt, limits.Drain))
+		stranded := left && livePod(in.Pod) && carriesPlayers(in) && in.Registration != fleet.NeverRegistered
 		return d.Effects.Has(phase.MovePlayers) == (d.Next == draining || stranded)
+	}},
+	{"no pod is deleted under players before their deadline", func(in *phase.Input, d *phase.Decision) bool {
+		atStake := livePod(in.Pod) && carriesPlayers(in) && in.Registration != fleet.NeverRegistered
+		return when(d.Effects.Has(phase.DeletePod) && atStake, deadline(in.DrainStartedAt, limits.Drain))
 	}},
 	{"players are moved under a running drain clock", func(_ *phase.Input, d *phase.Decision) bool {
 		return when(d.Effects.Has(phase.MovePlayers), !d.Clocks.DrainStartedAt.IsZero())
@@ -150,7 +155,8 @@ var invariants = []invariant{
 		return d.Effects.Has(phase.Release) == (in.Phase == terminating && (gone || overdue))
 	}},
 	{"a drain and a failure end by themselves", func(_ *phase.Input, d *phase.Decision) bool {
-		return when(d.Next == draining || d.Next == failed, !d.Recheck.IsZero() || d.Effects == 0)
+		moves := d.Next == draining || d.Next == failed || d.Effects.Has(phase.MovePlayers)
+		return when(moves, !d.Recheck.IsZero() || d.Effects == 0)
 	}},
 	{"the next look is never in the past", func(_ *phase.Input, d *phase.Decision) bool {
 		return d.Recheck.IsZero() || !d.Recheck.Before(now)

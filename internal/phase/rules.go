@@ -194,6 +194,10 @@ var rules = []Rule{
 		podIs(PodTerminating), say("The pod is stopping."),
 	},
 	{
+		"somebody came at the last moment", from(terminating), terminating, 0, keepReason,
+		cameLate, say("Somebody got a seat while it was given up; they are moved before its pod is deleted."),
+	},
+	{
 		"its pod is still there", from(terminating), terminating, DeletePod, keepReason,
 		always, say("The pod is deleted once its world is saved."),
 	},

@@ -233,7 +233,7 @@ func (c *check) idle() string {
 		return ""
 	}
 	for _, s := range c.g.servers {
-		spared := c.truth.old > 0 && s.written != nil && !s.old() // a changeover counts on it
+		spared := c.truth.old+c.truth.retiring > 0 && s.written != nil && !s.old() // a changeover counts on it
 		if !spared && s.idle(c.now.stabilization) &&
 			c.truth.free-s.pod.seats().Playable >= c.now.spare+min(c.g.waiting, c.now.capacity) {
 			return s.name

@@ -304,6 +304,9 @@ func (p *proxy) land(one *player, pod *pod) {
 	p.w.tell(&happening{what: joined, group: pod.server.group, server: pod.server, player: one})
 	one.claim = routing.ByChoice
 	p.stay(one)
+	if pod.server.entry.door == agentv1alpha1.DoorState_DOOR_STATE_MOVING {
+		p.w.in(lookAgain, func() { p.moveOff(pod.server) })
+	}
 }
 
 // stay plans the end of a stop.
