@@ -70,7 +70,7 @@ func groupWithoutNetwork(w *world) {
 	w.Expect(w.servers()).To(gomega.HaveLen(before))
 	w.Expect(w.groupCondition("hub", "Accepted")).To(gomega.HavePrefix("False NetworkNotFound: no Network production "))
 	w.Expect(w.groupStatus("hub").LastDecision).To(gomega.ContainSubstring("without Network production"))
-	w.Expect(w.groupCondition("hub", "Progressing")).NotTo(gomega.ContainSubstring("3 servers are starting"), "nothing is made")
+	w.Expect(w.groupCondition("hub", "Progressing")).NotTo(gomega.ContainSubstring("starting: 3"), "nothing is made")
 	w.network()
 	w.tick()
 	w.Expect(w.groupCondition("hub", "Accepted")).To(gomega.HavePrefix("True"))
@@ -307,6 +307,7 @@ func loweredCeiling(w *world) {
 		}
 	}
 	w.Expect(leaving).To(gomega.Equal(3), "at once, and not after the stabilisation")
+	w.Expect(w.told()).To(gomega.MatchRegexp("Normal ServerDeleted hub-[a-z0-9]+ is empty, and the group has"))
 }
 
 func refusedCreate(w *world) {

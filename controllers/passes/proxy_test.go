@@ -153,10 +153,12 @@ func withdrawnAndBack(w *world) {
 	w.front(2, byAddress())
 	w.runProxies()
 	names := w.proxyNames()
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ProxyCreated " + names[0] + ": replicas is 2"))
 	w.hear(names[0], 5)
 	w.hear(names[1], 2)
 	edit(w, "front", func(g *v1alpha1.ProxyGroup) { g.Spec.Replicas = 1 })
 	w.settle(aFront, "front")
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ProxyWithdrawn " + names[1] + ": replicas is 1"))
 	w.Expect(get[corev1.Pod](w, names[1]).Annotations).To(gomega.HaveKey(podspec.AnnotationWithdrawnAt), "it has the fewest players")
 	w.Expect(get[corev1.Pod](w, names[0]).Annotations).NotTo(gomega.HaveKey(podspec.AnnotationWithdrawnAt))
 	w.Expect(w.lastSettings(names[1]).GetWithdrawn()).To(gomega.BeTrue())
@@ -165,6 +167,7 @@ func withdrawnAndBack(w *world) {
 	w.settle(aFront, "front")
 	w.Expect(get[corev1.Pod](w, names[1]).Annotations).NotTo(gomega.HaveKey(podspec.AnnotationWithdrawnAt))
 	w.Expect(w.lastSettings(names[1]).GetWithdrawn()).To(gomega.BeFalse())
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ProxyTakenBack " + names[1] + ": replicas is 2 again"))
 	w.Expect(w.proxyNames()).To(gomega.ConsistOf(names), "it is taken back, not made anew")
 }
 
@@ -216,6 +219,7 @@ func withdrawnGoes(w *world) {
 	w.hear(leaving, 0)
 	w.settle(aFront, "front")
 	w.Expect(w.proxyNames()).NotTo(gomega.ContainElement(leaving))
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ProxyDeleted " + leaving + ": nobody is on it"))
 }
 
 func withdrawnDeadline(w *world) {

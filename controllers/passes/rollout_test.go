@@ -92,9 +92,12 @@ func imageUnderPlayers(w *world) {
 	w.pass(aGroup, "hub")
 	w.Expect(w.groupCondition("hub", "Progressing")).To(gomega.Equal(
 		"True RollingOut: 0 of 2 servers are of the new spec; a first server of the new spec is ordered"))
-	w.Expect(w.told()).To(gomega.ContainSubstring("Normal RollingOut 0 of 2 servers"))
+	w.Expect(w.told()).To(gomega.And(
+		gomega.ContainSubstring("Normal RollingOut 0 of 2 servers"),
+		gomega.MatchRegexp("Normal ServerCreated hub-[a-z0-9]+: .*create 1 for a changeover")))
 	w.Expect(w.groupStatus("hub").LastDecision).To(gomega.HaveSuffix(
 		"create 1 for a changeover; changeover: a first server of the new spec is ordered"))
+	w.Expect(w.told()).To(gomega.BeEmpty(), "once")
 	w.settle(aGroup, "hub")
 	w.Expect(w.groupCondition("hub", "Progressing")).To(gomega.Equal(
 		"True RollingOut: 1 of 3 servers are of the new spec; a server of the new spec has to be Ready before an old one goes"))
@@ -105,6 +108,7 @@ func imageUnderPlayers(w *world) {
 	w.Expect(w.image(third)).To(gomega.Equal(newImage))
 	w.Expect(w.retireReason(names[0])).To(gomega.Equal(v1alpha1.RetireChangeover), "all are of one age, and it is the first by name")
 	w.Expect(w.retireReason(names[1])).To(gomega.BeEmpty(), "one at a time")
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ServerRetired " + names[0] + " is of an old spec"))
 	w.Expect(w.groupCondition("hub", "Progressing")).To(gomega.Equal(
 		"True RollingOut: 1 of 3 servers are of the new spec; 1 server is on the way out, as many as maxUnavailable allows"))
 	w.later(time.Hour, on)
@@ -289,6 +293,7 @@ func takenBack(w *world) {
 	w.editImage(hub().Spec.Image)
 	w.Expect(w.retireReason(names[0])).To(gomega.BeEmpty())
 	w.Expect(w.retireReason(third)).To(gomega.Equal(v1alpha1.RetireChangeover), "now it is the old one")
+	w.Expect(w.told()).To(gomega.ContainSubstring("Normal ServerTakenBack " + names[0]))
 	w.Expect(w.fresh(append(names, third)...)).To(gomega.BeEmpty(), "nothing is made in place of one that comes back")
 	w.later(5*time.Second, on)
 	w.Expect(w.serverStatus(names[0]).Phase).To(gomega.Equal(v1alpha1.ServerReady))

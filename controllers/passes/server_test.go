@@ -71,6 +71,7 @@ func (w *world) unhold(pod *corev1.Pod) {
 
 func foreignPodHoldsTheName(w *world) {
 	w.ordinal()
+	w.told()
 	pod := w.foreignPod("")
 	for range 3 {
 		result := w.settle(aServer, "survival-0")

@@ -48,8 +48,8 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 	}
 	r.tell(group, seen, decided)
 	errs := []error{
-		r.mark(ctx, seen, decided.withdraw, new(seen.now.UTC().Format(time.RFC3339))),
-		r.mark(ctx, seen, decided.reinstate, nil),
+		r.mark(ctx, group, seen, decided.withdraw, withdrew, new(seen.now.UTC().Format(time.RFC3339))),
+		r.mark(ctx, group, seen, decided.reinstate, tookBack, nil),
 		r.markOccupancy(ctx, seen),
 		r.remove(ctx, group, seen, decided.remove),
 	}
@@ -168,6 +168,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		r.writes.Created(group.UID, pod.Name, seen.now)
 		err := r.Client.Create(ctx, pod, fieldOwner)
 		if err == nil {
+			r.recount(ctx, group, pod, created, fmt.Sprintf("replicas is %d", group.Spec.Replicas))
 			return nil
 		}
 		if refusal.Certain(err) {
@@ -181,7 +182,9 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 }
 
 // mark notes on pods since when they are withdrawn; nil takes it back.
-func (r *Reconciler) mark(ctx context.Context, seen observation, intents []intent, at *string) error {
+func (r *Reconciler) mark(
+	ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, intents []intent, done deed, at *string,
+) error {
 	var errs []error
 	for _, one := range intents {
 		pod := seen.pod(one.name)
@@ -194,7 +197,9 @@ func (r *Reconciler) mark(ctx context.Context, seen observation, intents []inten
 		err = r.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner)
 		if client.IgnoreNotFound(err) != nil {
 			errs = append(errs, fmt.Errorf("annotate pod %s: %w", one.name, err))
+			continue
 		}
+		r.recount(ctx, group, pod, done, one.note)
 	}
 	return errors.Join(errs...)
 }
@@ -209,6 +214,9 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		err := children.Delete(ctx, r.Client, pod, client.GracePeriodSeconds(podspec.ProxyGraceSeconds(group)))
 		if err != nil && refusal.Certain(err) {
 			r.writes.Spared(group.UID, pod.UID)
+		}
+		if err == nil {
+			r.recount(ctx, group, pod, deleted, one.note)
 		}
 		errs = append(errs, err)
 	}

@@ -93,7 +93,7 @@ func (p *plan) fill(w world, count int, leaving []proxy) []proxy {
 	slices.SortFunc(leaving, func(a, b proxy) int { return -byLoad(a, b) })
 	back := min(missing, len(leaving))
 	for _, one := range leaving[:back] {
-		p.reinstate = append(p.reinstate, intent{one.name, fmt.Sprintf("the group wants %d proxies again", w.replicas)})
+		p.reinstate = append(p.reinstate, intent{one.name, fmt.Sprintf("replicas is %d again", w.replicas)})
 	}
 	p.create = missing - back
 	return leaving[back:]
@@ -105,7 +105,7 @@ func (p *plan) shed(w world, count int, inService []proxy) {
 	surplus := min(max(0, count-w.replicas), len(inService))
 	slices.SortFunc(inService, byLoad)
 	for _, one := range inService[:surplus] {
-		p.withdraw = append(p.withdraw, intent{one.name, fmt.Sprintf("the group wants %d proxies", w.replicas)})
+		p.withdraw = append(p.withdraw, intent{one.name, fmt.Sprintf("replicas is %d", w.replicas)})
 	}
 }
 

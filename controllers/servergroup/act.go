@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
@@ -39,7 +38,7 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen 
 		r.withdraw(ctx, group, seen, decided.Withdraw),
 		r.retire(ctx, group, seen, decided.Retire),
 		outcome.Of(r.remove(ctx, group, seen, decided.Remove)),
-		refused(r.createAll(ctx, group, seen, decided.Create)),
+		refused(r.createAll(ctx, group, seen, decided)),
 	)
 	if seen.mounts != nil {
 		ended = outcome.Join(outcome.Block(v1alpha1.ReasonInvalidMount, seen.mounts.Error()), ended)
@@ -70,10 +69,10 @@ func refusedFor(err error) string {
 
 // createAll makes Servers until the API server fails one. An ordinal whose name
 // is taken says nothing about the others.
-func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, all []sizing.Creation) error {
+func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) error {
 	var errs []error
-	for _, wanted := range all {
-		err := r.create(ctx, group, seen, wanted)
+	for _, wanted := range decided.Create {
+		err := r.create(ctx, group, seen, wanted, decided.Note)
 		errs = append(errs, err)
 		if err != nil && !errors.Is(err, errTaken) {
 			break
@@ -84,7 +83,9 @@ func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup,
 
 // create makes one Server. An ephemeral one draws its name; a persistent one
 // has the one name of its ordinal.
-func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, wanted sizing.Creation) error {
+func (r *Reconciler) create(
+	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, wanted sizing.Creation, why string,
+) error {
 	for range nameDraws {
 		server := buildServer(group, seen, wanted, r.Random)
 		name := server.Name
@@ -100,6 +101,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ServerGroup, se
 		case err != nil:
 			return err
 		case verdict == children.Created:
+			r.tell(ctx, group, server, created, why)
 			return nil
 		case verdict == children.Ours && wanted.Ordinal != nil:
 			// It is the group's own, and the cache will show it.
@@ -146,11 +148,13 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, se
 		if server == nil {
 			continue
 		}
-		ctrl.LoggerFrom(ctx).Info("Deleting a server", "server", one.Name, "why", one.Note)
 		r.writes.Deleted(group.UID, server.UID, seen.now)
 		err := children.Delete(ctx, r.Client, server)
 		if err != nil && refusal.Certain(err) {
 			r.writes.Spared(group.UID, server.UID)
+		}
+		if err == nil {
+			r.tell(ctx, group, server, deleted, one.Note)
 		}
 		errs = append(errs, err)
 	}

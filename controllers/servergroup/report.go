@@ -163,7 +163,7 @@ func reportAccepted(set *conditions.Set, group *v1alpha1.ServerGroup, seen obser
 
 func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 	count := countServers(seen)
-	message := fmt.Sprintf("%d servers are ready, the floor is %d", count.ready, decided.Floor)
+	message := fmt.Sprintf("ready: %d, the floor is %d", count.ready, decided.Floor)
 	if count.ready >= decided.Floor {
 		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
 	} else {
@@ -181,10 +181,10 @@ func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 	}
 	if starting > 0 {
 		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonScalingUp,
-			fmt.Sprintf("%d servers are starting beside %d ready ones", starting, count.ready))
+			fmt.Sprintf("starting: %d, ready: %d", starting, count.ready))
 		return
 	}
-	set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, fmt.Sprintf("%d servers, none starting", len(seen.servers)))
+	set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, fmt.Sprintf("servers: %d, none starting", len(seen.servers)))
 }
 
 func rollingOut(changeover rollout.Plan) string {

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -24,8 +23,11 @@ func (r *Reconciler) retire(ctx context.Context, group *v1alpha1.ServerGroup, se
 	ends := make([]outcome.Outcome, 0, len(all))
 	for _, one := range all {
 		if server := seen.object(one.Name); server != nil {
-			ctrl.LoggerFrom(ctx).Info("Retiring a server", "server", one.Name, "reason", one.Reason, "why", one.Note)
-			ends = append(ends, r.setRetireReason(ctx, group, seen, server, one.Reason))
+			ended := r.setRetireReason(ctx, group, seen, server, one.Reason)
+			if !ended.Stops() {
+				r.tell(ctx, group, server, retired, one.Note)
+			}
+			ends = append(ends, ended)
 		}
 	}
 	return outcome.Join(ends...)
@@ -37,8 +39,11 @@ func (r *Reconciler) withdraw(ctx context.Context, group *v1alpha1.ServerGroup, 
 	ends := make([]outcome.Outcome, 0, len(all))
 	for _, one := range all {
 		if server := seen.object(one.Name); server != nil {
-			ctrl.LoggerFrom(ctx).Info("Taking a server back", "server", one.Name, "why", one.Note)
-			ends = append(ends, r.setRetireReason(ctx, group, seen, server, v1alpha1.RetireNone))
+			ended := r.setRetireReason(ctx, group, seen, server, v1alpha1.RetireNone)
+			if !ended.Stops() {
+				r.tell(ctx, group, server, takenBack, one.Note)
+			}
+			ends = append(ends, ended)
 		}
 	}
 	return outcome.Join(ends...)

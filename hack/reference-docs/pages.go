@@ -73,3 +73,26 @@ func conditionsPage() string {
 	}
 	return page.String()
 }
+
+const eventsHead = `<!-- Generated from internal/catalogue by make docs. -->
+# Events
+
+Whatever a group does with one of its members is an event of the group, which
+names the member and says why: ` + "`kubectl describe servergroup`" + ` shows them. A
+condition that changes is an event of its object too: its reason is the
+condition's reason, its action the condition's type, and it is a warning where
+somebody has to look. [Conditions](conditions.md) lists those. Nothing is told
+twice while it stays as it is.
+
+| object | reason | action | meaning |
+|---|---|---|---|
+`
+
+func eventsPage() string {
+	var page strings.Builder
+	page.WriteString(eventsHead)
+	for _, deed := range catalogue.Deeds() {
+		fmt.Fprintf(&page, "| %s | `%s` | `%s` | %s |\n", deed.Kind, deed.Reason, deed.Action, deed.Means)
+	}
+	return page.String()
+}

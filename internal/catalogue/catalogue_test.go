@@ -34,6 +34,22 @@ func TestCatalogueHoldsExactlyTheConstantsOfTheAPI(t *testing.T) {
 	}
 }
 
+func TestDeedsHoldExactlyTheConstantsOfTheAPI(t *testing.T) {
+	reasons, actions := map[string]bool{}, map[string]bool{}
+	for _, deed := range catalogue.Deeds() {
+		if reasons[deed.Reason] || !strings.HasSuffix(deed.Means, ".") || deed.Kind == "" {
+			t.Errorf("listed twice, or not whole: %+v", deed)
+		}
+		reasons[deed.Reason], actions[deed.Action] = true, true
+	}
+	constants := constantsOf(t, "../../api/v1alpha1/events.go")
+	for prefix, listed := range map[string]map[string]bool{"EventAction": actions, "Event": reasons} {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(constants[prefix])), slices.Sorted(maps.Keys(listed))); diff != "" {
+			t.Errorf("%s… (-API +catalogue):\n%s", prefix, diff)
+		}
+	}
+}
+
 func TestEveryEntryIsWhole(t *testing.T) {
 	seen := map[catalogue.Entry]bool{}
 	for _, entry := range catalogue.Conditions() {
@@ -49,14 +65,18 @@ func TestEveryEntryIsWhole(t *testing.T) {
 }
 
 // constantsOf returns the values of a file's constants by the prefix of their
-// names, Condition or Reason.
+// names.
 func constantsOf(t *testing.T, path string) map[string]map[string]bool {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]map[string]bool{"Condition": {}, "Reason": {}}
+	prefixes := []string{"Condition", "Reason", "EventAction", "Event"}
+	values := map[string]map[string]bool{}
+	for _, prefix := range prefixes {
+		values[prefix] = map[string]bool{}
+	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
 		if !ok {
@@ -70,13 +90,13 @@ func constantsOf(t *testing.T, path string) map[string]map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for prefix := range values {
+		for _, prefix := range prefixes {
 			if strings.HasPrefix(spec.Names[0].Name, prefix) {
 				values[prefix][value] = true
 				return false
 			}
 		}
-		t.Errorf("%s is named neither Condition… nor Reason…", spec.Names[0])
+		t.Errorf("%s begins with none of %s", spec.Names[0], prefixes)
 		return false
 	})
 	return values
@@ -100,10 +120,12 @@ func TestEveryConstantIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for prefix, values := range constantsOf(t, "../../api/v1alpha1/conditions.go") {
-		for value := range values {
-			if !regexp.MustCompile(`v1alpha1\.` + prefix + value + `\b`).MatchString(code.String()) {
-				t.Errorf("nothing uses %s%s", prefix, value)
+	for _, file := range []string{"conditions.go", "events.go"} {
+		for prefix, values := range constantsOf(t, "../../api/v1alpha1/"+file) {
+			for value := range values {
+				if !regexp.MustCompile(`v1alpha1\.` + prefix + value + `\b`).MatchString(code.String()) {
+					t.Errorf("nothing uses %s%s", prefix, value)
+				}
 			}
 		}
 	}
