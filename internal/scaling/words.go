@@ -13,8 +13,12 @@ import (
 // line is the decision as one line of numbers, without anything that changes
 // when the decision does not.
 func (g *group) line(wanted, short int, plan *Plan) string {
-	return fmt.Sprintf("provisional %d, spare %d, waiting %d, wanted %d, alive %d, floor %d, ceiling %d: %s",
-		g.provisional, g.Sizes.SpareSlots, g.keep-g.Sizes.SpareSlots, wanted, g.count, g.floor, g.ceiling, g.what(short, plan))
+	waiting := fmt.Sprintf("waiting %d", g.waiting)
+	if g.Displaced > 0 {
+		waiting += fmt.Sprintf(", to move %d", g.Displaced)
+	}
+	return fmt.Sprintf("provisional %d, spare %d, %s, wanted %d, alive %d, floor %d, ceiling %d: %s",
+		g.provisional, g.Sizes.SpareSlots, waiting, wanted, g.count, g.floor, g.ceiling, g.what(short, plan))
 }
 
 func (g *group) what(short int, plan *Plan) string {

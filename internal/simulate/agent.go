@@ -14,6 +14,8 @@ type agent struct {
 	// speaking is true while it reports; down is one that answers no proxy
 	// either.
 	speaking, down bool
+	// cut is true while the manager cannot hear it, though proxies do.
+	cut bool
 	// stream is true while its session stands, spoken or silent.
 	stream bool
 	// word counts reports and silences, so that what is planned for one does
@@ -45,7 +47,9 @@ func (a *agent) speak(p *pod) {
 }
 
 // audible is true while what it says reaches a leader.
-func (a *agent) audible(w *World) bool { return a.speaking && w.manager.leading && !w.manager.deaf }
+func (a *agent) audible(w *World) bool {
+	return a.speaking && !a.cut && w.manager.leading && !w.manager.deaf
+}
 
 // mute ends the reports, for whatever reason: the last sample ages from here.
 func (a *agent) mute(p *pod) {

@@ -172,6 +172,10 @@ func (c *check) prepare(h *happening) {
 		c.made++
 	case turned, lost, podChanged:
 		c.troubles++
+	case removed:
+		if h.server.departing() {
+			c.troubles++
+		}
 	case retired:
 		if h.server.written.Spec.RetireReason != v1alpha1.RetireConsolidation {
 			c.troubles++
@@ -185,7 +189,7 @@ func (c *check) prepare(h *happening) {
 		if c.blindSince.IsZero() {
 			c.guesses = 0
 		}
-	case settled, removed, withdrawn, podDeleted, gone, seated, joined, left, held, refused:
+	case settled, withdrawn, podDeleted, gone, seated, joined, left, held, refused:
 	}
 }
 

@@ -70,11 +70,8 @@ func inOrder(visits []Visit) []Visit {
 	return visits
 }
 
-// only is the itinerary of who plays in one group.
-func only(group int) func() []Stop {
-	stops := []Stop{{Group: group}}
-	return func() []Stop { return stops }
-}
+// theFirst is the itinerary of who plays in the first group only.
+func theFirst() []Stop { return []Stop{{Group: 0}} }
 
 // ephemeral is the spec of a group with the API's defaults.
 func ephemeral(maxPlayers, minReplicas, maxReplicas, spare int32) v1alpha1.ServerGroupSpec {
@@ -173,7 +170,7 @@ func someBoot(chance *rand.Rand) Range {
 // rounds for a while.
 func itinerary(chance *rand.Rand, groups int) func() []Stop {
 	if groups == 1 {
-		return only(0)
+		return theFirst
 	}
 	return func() []Stop {
 		if chance.IntN(3) == 0 {

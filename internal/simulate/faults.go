@@ -68,6 +68,59 @@ func (p *pod) silence(length time.Duration) {
 	})
 }
 
+// CutOff keeps the agent of some server from the manager for a while. It goes on
+// answering the proxies.
+func (w *World) CutOff(length time.Duration) {
+	s := w.some((*pod).up)
+	if s == nil {
+		return
+	}
+	p := s.pod
+	p.agent.cut, p.agent.stream = true, false
+	p.agent.mute(p)
+	w.tell(&happening{what: podChanged, group: s.group, server: s, note: "its agent is cut off from the manager for " + length.String()})
+	w.manager.heardOf(s)
+	w.in(length, func() {
+		p.agent.cut = false
+		if p.agent.speaking {
+			w.tell(&happening{what: podChanged, group: s.group, server: s, note: "its agent is heard again"})
+			p.agent.speaking = false
+			p.agent.speak(p)
+		}
+	})
+}
+
+// DrainNode begins to drain a node: no pod comes there any more, and the manager
+// clears it. After a while it is there for pods again.
+func (w *World) DrainNode(index int, length time.Duration) {
+	w.trouble(0)
+	n := w.nodes[index]
+	w.tell(&happening{what: turned, note: n.name + " is drained"})
+	n.leave(w, true)
+	w.in(length, func() {
+		w.tell(&happening{what: turned, note: n.name + " takes pods again"})
+		n.leave(w, false)
+		for _, s := range w.servers {
+			if p := s.pod; p != nil && !p.gone && p.node == nil {
+				p.wakeUp(n)
+			}
+		}
+	})
+}
+
+func (n *node) leave(w *World, leaving bool) {
+	n.leaving = leaving
+	w.show(func() {
+		n.leavingShown = leaving
+		for _, g := range w.groups {
+			g.stirred++
+			g.forgetViews()
+			w.manager.wakeGroup(g)
+			w.manager.wakeServers(g)
+		}
+	})
+}
+
 // Stumble has some game not be ready for a while.
 func (w *World) Stumble(length time.Duration) {
 	s := w.some((*pod).up)

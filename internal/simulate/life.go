@@ -23,6 +23,7 @@ func (m *manager) passServer(s *server) {
 		Presence:        sighting.PresenceOf(s.shown, m, m.proxies()),
 		LeaderSince:     m.leaderSince,
 		StartupDeadline: startupDeadline,
+		Node:            s.outlook(),
 	}
 	life.Pod, life.PodGraceEnds = s.podState()
 	d := phase.Decide(life.Of(s.shown))

@@ -41,6 +41,9 @@ func (m *manager) lead() {
 	for _, p := range m.w.pods {
 		p.agent.forget()
 	}
+	for _, n := range m.w.nodes {
+		n.leavingShown = n.leaving
+	}
 	m.w.proxy.connect()
 	for _, g := range m.w.groups {
 		g.shown, g.shownBoosts, g.podHash = g.written, g.boosts, hash(g.written)

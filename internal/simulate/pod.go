@@ -64,6 +64,8 @@ type pod struct {
 type node struct {
 	name string
 	dead bool
+	// leaving is true while it is drained, leavingShown is what the cache shows.
+	leaving, leavingShown bool
 }
 
 func newNode(i int) *node { return &node{name: fmt.Sprint("node-", i+1)} }
@@ -78,7 +80,7 @@ func (w *World) schedule() *node {
 	}
 	var best *node
 	for _, n := range w.nodes {
-		if !n.dead && (best == nil || load[n] < load[best]) {
+		if !n.dead && !n.leaving && (best == nil || load[n] < load[best]) {
 			best = n
 		}
 	}

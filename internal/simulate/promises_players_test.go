@@ -31,10 +31,30 @@ func givesUpTheEmpty(c *check, h *happening) string {
 	}
 	p := h.server.pod
 	switch {
+	case h.server.departing():
+		return c.displaces(h.server)
 	case h.server.awaited():
 		return fmt.Sprintf("%s is given up with %d players on it and %d on the way", h.server.name, len(p.players), p.coming)
 	case is(h.server.written.Status.WasRegistered) && !p.heardNow() && !c.agreed(h.server):
 		return h.server.name + " is given up, and nobody knows whether it is empty"
+	}
+	return ""
+}
+
+// displaces looks at a server with players that goes because its node does: one
+// at a time, and to where there are others.
+func (c *check) displaces(s *server) string {
+	if !s.awaited() {
+		return ""
+	}
+	for _, other := range c.g.servers {
+		if other != s && other.written != nil && other.written.DeletionTimestamp != nil &&
+			other.departing() && other.pod.up() && len(other.pod.players) > 0 {
+			return fmt.Sprintf("%s is cleared off its node while %s still has %d players", s.name, other.name, len(other.pod.players))
+		}
+	}
+	if c.g.truth().joinable == 0 {
+		return fmt.Sprintf("%s is cleared off its node, and its %d players can go nowhere", s.name, len(s.pod.players))
 	}
 	return ""
 }

@@ -64,9 +64,22 @@ func ordersNoMore(c *check, h *happening) string {
 // short, but for those who wait one more than for the spare seats alone.
 func (c *check) forDemand(pass *groupPass, free, onOrder int) int {
 	seats := onOrder * c.known.capacity
-	short := c.known.spare + pass.in.Waiting - free - seats
-	spare := c.known.spare - free - max(0, seats-pass.in.Waiting)
+	displaced := c.g.displaced()
+	short := c.known.spare + pass.in.Waiting + displaced - free - seats
+	spare := c.known.spare + displaced - free - max(0, seats-pass.in.Waiting)
 	return min(c.servers(short), c.servers(spare)+1)
+}
+
+// displaced is how many players may need seats at once because their node
+// leaves: those of one server.
+func (g *group) displaced() int {
+	most := 0
+	for _, s := range g.servers {
+		if s.written != nil && s.written.DeletionTimestamp == nil && s.departing() {
+			most = max(most, len(s.pod.players)+s.pod.coming)
+		}
+	}
+	return most
 }
 
 // servers is how many it takes for a number of seats.

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,9 +124,22 @@ func (s *server) look(m *manager) fleet.Server {
 		says := sighting.Group{PodHash: s.group.podHash, PlayableSlots: spec.PlayableSlots, MaxPlayers: spec.MaxPlayers}
 		s.view = sighting.ServerOf(s.shown, says, s.podView(), sighting.PresenceOf(s.shown, m, m.proxies()))
 		s.view.Counts = s.view.Counts.Seating(s.seated(m))
+		s.view.Node = s.outlook()
 		s.viewed = true
 	}
 	return s.view
+}
+
+// outlook is what the cache shows of the node: it departs while another one
+// could take the server.
+func (s *server) outlook() fleet.NodeOutlook {
+	if s.pod == nil || s.pod.node == nil || !s.pod.node.leavingShown {
+		return fleet.NodeStaying
+	}
+	if slices.ContainsFunc(s.group.w.nodes, func(n *node) bool { return !n.leavingShown }) {
+		return fleet.NodeDeparting
+	}
+	return fleet.NodeStaying
 }
 
 // seated is how many seats are taken, as far as is known: proxies know where

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -95,7 +96,7 @@ func (t *truth) short(s *sizes, waiting int) int {
 }
 
 func (s *server) leaving() bool {
-	if s.written.DeletionTimestamp != nil || s.written.Spec.RetireReason != v1alpha1.RetireNone {
+	if s.departing() || s.written.DeletionTimestamp != nil || s.written.Spec.RetireReason != v1alpha1.RetireNone {
 		return true
 	}
 	switch s.written.Status.Phase {
@@ -104,6 +105,13 @@ func (s *server) leaving() bool {
 	case v1alpha1.ServerPending, v1alpha1.ServerStarting, v1alpha1.ServerReady:
 	}
 	return false
+}
+
+// departing is true for a server whose node is drained while another one could
+// take it.
+func (s *server) departing() bool {
+	return s.pod != nil && s.pod.node != nil && s.pod.node.leaving &&
+		slices.ContainsFunc(s.group.w.nodes, func(n *node) bool { return !n.leaving })
 }
 
 // returning is true for a server that was taken back and does not know yet.

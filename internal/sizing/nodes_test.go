@@ -3,6 +3,7 @@
 package sizing
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,8 +65,12 @@ func TestServersOnDepartingNodesAreReplacedAndThenGo(t *testing.T) {
 // free when they have arrived.
 func TestSeatsAreOrderedForWhoIsMoved(t *testing.T) {
 	in := drained(playing("a", 30, departs), playing("c", 10), playing("d", 40))
-	if got := Decide(in); len(got.Create) != 1 {
+	got := Decide(in)
+	if len(got.Create) != 1 {
 		t.Errorf("creates %d, want 1: 50 seats are free, 30 are kept and 30 needed", len(got.Create))
+	}
+	if want := "provisional 50, spare 30, waiting 0, to move 30, wanted 1,"; !strings.HasPrefix(got.Note, want) {
+		t.Errorf("the note is %q, want %q: nobody waits", got.Note, want)
 	}
 	in.Servers[0] = playing("a", 20, departs)
 	if got := Decide(in); len(got.Create) != 0 {
