@@ -182,7 +182,9 @@ func nothingForbidden(w *world) {
 	user := "system:serviceaccount:" + managerNamespace + ":" + managerAccount
 	for _, call := range w.Calls(w.t, user) {
 		w.Expect(call.Forbidden).To(gomega.BeFalse(), "%+v", call)
+		w.Expect(call.Name == probe || call.Confined == "").To(gomega.BeTrue(), "%+v", call)
 	}
+	w.claimsAreOnlyMadeAndGrown()
 	granted := rbacaudit.Grants(rbacaudit.Required())
 	used := usedGrants(w.Calls(w.t, user), granted)
 	w.Expect(used).NotTo(gomega.ContainElement(gomega.HaveField("Scope", gomega.BeEmpty())), "a call that no permission covers")

@@ -15,6 +15,8 @@ import (
 	"github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -37,6 +39,8 @@ const (
 	patience         = 20 * time.Second
 	glance           = 50 * time.Millisecond
 	nodeName         = "node1"
+	// probe is a claim that is only ever asked for, to see a refusal.
+	probe = "probe"
 )
 
 // world is one API server with a manager, a kubelet and agents.
@@ -72,6 +76,7 @@ func newWorldIn(t *testing.T, namespace func(*testenv.Env, testing.TB) string) *
 	w.SetDefaultEventuallyPollingInterval(glance)
 	for _, file := range []string{
 		"config/manager/namespace.yaml", "config/rbac/service_account.yaml", "config/rbac/role.yaml", "config/rbac/role_binding.yaml",
+		"config/admission/claims.yaml",
 	} {
 		for _, object := range testenv.ReadManifests(t, testenv.Path(t, file)) {
 			w.Expect(w.Client.Create(t.Context(), object)).To(gomega.Succeed(), file)
@@ -81,10 +86,23 @@ func newWorldIn(t *testing.T, namespace func(*testenv.Env, testing.TB) string) *
 	w.kube, err = kubernetes.NewForConfig(env.Config)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.namespace = namespace(env, t)
+	w.confined()
 	w.startNode(nodeName, "203.0.113.7")
 	w.address = freeAddress(w)
 	w.every(glance, w.kubelet)
 	return w
+}
+
+// confined waits until the policy on claims is in force.
+func (w *world) confined() {
+	manager, err := client.New(w.AsServiceAccount(managerNamespace, managerAccount), client.Options{Scheme: w.Scheme})
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: probe}}
+	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "any", UID: "any"}}
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	w.Eventually(func() error { return manager.Create(w.t.Context(), claim.DeepCopy(), client.DryRunAll) }).
+		Should(gomega.MatchError(gomega.ContainSubstring("'spawnery-claims'")))
 }
 
 func freeAddress(w *world) string {

@@ -22,17 +22,27 @@ type Call struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	// Forbidden is true when RBAC refused the call.
 	Forbidden bool
+	// Confined is what an admission policy that also audits had against it;
+	// empty for nothing.
+	Confined string
+	// Body of a write to a claim: the object, or the patch. Empty otherwise.
+	Body string
 	// Pod is the one that the caller's token is bound to; empty without one.
 	Pod string
 	// At is when the API server received the call.
 	At time.Time
 }
 
-// policy logs who asked for what, and nothing of the content.
+// policy logs who asked for what, and the content only of what is written to
+// claims.
 const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
-rules: [{level: Metadata}]
+rules:
+- level: Request
+  verbs: [create, update, patch, delete, deletecollection]
+  resources: [{resources: [persistentvolumeclaims, persistentvolumeclaims/*]}]
+- level: Metadata
 `
 
 // auditEvent is what of an audit event is read here.
@@ -42,6 +52,7 @@ type auditEvent struct {
 	ImpersonatedUser *auditUser        `json:"impersonatedUser"`
 	Annotations      map[string]string `json:"annotations"`
 	ReceivedAt       metav1.MicroTime  `json:"requestReceivedTimestamp"`
+	RequestObject    json.RawMessage   `json:"requestObject"`
 	ObjectRef        struct {
 		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`
@@ -101,6 +112,8 @@ func (event auditEvent) call() Call {
 		Namespace:   event.ObjectRef.Namespace,
 		Name:        event.ObjectRef.Name,
 		Forbidden:   event.Annotations["authorization.k8s.io/decision"] == "forbid",
+		Confined:    event.Annotations["validation.policy.admission.k8s.io/validation_failure"],
+		Body:        string(event.RequestObject),
 		Pod:         strings.Join(user.Extra[podOfToken], ""),
 		At:          event.ReceivedAt.Time,
 	}

@@ -22,17 +22,7 @@ const (
 )
 
 func TestManagersAccount(t *testing.T) {
-	env := testenv.Start(t)
-	for _, file := range []string{
-		"config/manager/namespace.yaml", "config/rbac/service_account.yaml", "config/rbac/role.yaml",
-		"config/rbac/role_binding.yaml", "config/rbac/user_roles.yaml",
-	} {
-		for _, manifest := range testenv.ReadManifests(t, testenv.Path(t, file)) {
-			if err := env.Client.Create(t.Context(), manifest); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-		}
-	}
+	env := withRoles(t)
 
 	t.Run("may do what is required", func(t *testing.T) {
 		for _, grant := range rbacaudit.Grants(rbacaudit.Required()) {
@@ -68,6 +58,23 @@ func TestManagersAccount(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withRoles is an API server with the roles that config/ ships.
+func withRoles(t *testing.T) *testenv.Env {
+	t.Helper()
+	env := testenv.Start(t)
+	for _, file := range []string{
+		"config/manager/namespace.yaml", "config/rbac/service_account.yaml", "config/rbac/role.yaml",
+		"config/rbac/role_binding.yaml", "config/rbac/user_roles.yaml",
+	} {
+		for _, manifest := range testenv.ReadManifests(t, testenv.Path(t, file)) {
+			if err := env.Client.Create(t.Context(), manifest); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
+	}
+	return env
 }
 
 func question(grant rbacaudit.Grant, namespace string) authorizationv1.ResourceAttributes {
