@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -127,6 +128,6 @@ func addControllers(ctx context.Context, manager ctrl.Manager, config *rest.Conf
 	if opts.Reviews, err = kubernetes.NewForConfig(unlimited); err != nil {
 		return fmt.Errorf("making the client for token reviews: %w", err)
 	}
-	opts.Version, opts.Clock = version, clock.RealClock{}
+	opts.Version, opts.Clock, opts.Metrics = version, clock.RealClock{}, metrics.Registry
 	return controllers.Setup(ctx, manager, opts)
 }

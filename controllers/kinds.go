@@ -104,6 +104,18 @@ func (s *setup) addSweeps() error {
 	return nil
 }
 
+// addMetrics adds what Prometheus reads beside the metrics of controller-runtime.
+func (s *setup) addMetrics(ctx context.Context) error {
+	if s.Metrics == nil {
+		return nil
+	}
+	err := s.Metrics.Register(&servergroup.Collector{Context: ctx, Reader: s.mgr.GetClient(), Elected: s.mgr.Elected()})
+	if err != nil {
+		return fmt.Errorf("register the metrics of groups: %w", err)
+	}
+	return nil
+}
+
 // addChannel adds what agents and proxies talk to.
 func (s *setup) addChannel() error {
 	channel := agentserver.New(agentserver.Config{

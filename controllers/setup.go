@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,6 +43,8 @@ type Options struct {
 	Kube    kubernetes.Interface
 	Reviews kubernetes.Interface
 	Clock   clock.WithTicker
+	// Metrics is where the operator's own metrics are registered; nil: nowhere.
+	Metrics prometheus.Registerer
 }
 
 // Setup adds the indexes, every controller and the channel to the manager.
@@ -61,7 +64,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Clock:     o.Clock,
 		}),
 	}
-	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addSweeps())
+	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addSweeps(), s.addMetrics(ctx))
 }
 
 // hosts are the names beside the Service's that agents may dial.

@@ -25,12 +25,14 @@ const usage = `Tools for the owner of a Minecraft network.
 
 Usage:
   kubectl spawnery simulate -f MANIFEST (--shape NAME | --trace FILE) [flags]
+  kubectl spawnery orphans [-n NAMESPACE | -A] [-o FORMAT | --commands] [flags]
 
 Commands:
   simulate   show what minReplicas, maxReplicas and spareSlots of a ServerGroup
              would give its players, and what they would cost
+  orphans    list the worlds that no server uses and no group requires
 
-kubectl spawnery simulate --help lists the flags.
+kubectl spawnery COMMAND --help lists the flags.
 `
 
 // gcPercent is how much garbage may pile up: a run is short and leaves little.
@@ -57,6 +59,8 @@ func run(args []string, s streams) error {
 		return err
 	case args[0] == "simulate":
 		return simulate(args[1:], s)
+	case args[0] == "orphans":
+		return orphans(args[1:], s)
 	}
 	return fmt.Errorf("there is no command %q; kubectl spawnery --help lists them", args[0])
 }

@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
 const (
@@ -76,10 +78,18 @@ func TestACommandLineThatIsWrongSaysWhy(t *testing.T) {
 			manifest + "--shape friday --boot 5m",
 			"--boot is 5m0s, and a quarter more by chance: the startup deadline of 5m0s would end starts; set spec.startupDeadlineSeconds",
 		},
-		"no start":    {manifest + "--shape friday --boot 0s", "--boot is 0s; a server takes a second at least"},
-		"no stay":     {manifest + "--shape friday --stay 1s", "--stay is 1s; it must be a minute at least"},
-		"a long hold": {manifest + "--shape friday --hold 2h", "--hold is 2h0m0s; it must be from 0 to an hour"},
-		"too narrow":  {manifest + "--shape friday --width 10", "--width is 10; it must be from 40 to 240"},
+		"no start":                   {manifest + "--shape friday --boot 0s", "--boot is 0s; a server takes a second at least"},
+		"no stay":                    {manifest + "--shape friday --stay 1s", "--stay is 1s; it must be a minute at least"},
+		"a long hold":                {manifest + "--shape friday --hold 2h", "--hold is 2h0m0s; it must be from 0 to an hour"},
+		"a stray word after orphans": {"orphans minecraft", `"minecraft" is no flag`},
+		"no such format":             {"orphans -o wide", "-o wide is unknown; there are json, yaml and name"},
+		"commands in a format":       {"orphans --commands -o name", "say either --commands or -o"},
+		"a kubeconfig that is not there": {
+			"orphans --kubeconfig no.yaml",
+			"finding the cluster: stat no.yaml: no such file or directory",
+		},
+		"no such context": {"orphans --kubeconfig=/dev/null --context nowhere", `finding the cluster: context "nowhere" does not exist`},
+		"too narrow":      {manifest + "--shape friday --width 10", "--width is 10; it must be from 40 to 240"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			printed, err := atRoot(t, row.line, "")
@@ -105,6 +115,32 @@ func TestHelpNamesEveryFlagAndShape(t *testing.T) {
 	}
 	if printed, err = atRoot(t, "", ""); err != nil || !strings.Contains(printed, "simulate") {
 		t.Errorf("%v: %s", err, printed)
+	}
+}
+
+func TestHelpForOrphansSaysThatNothingIsRemoved(t *testing.T) {
+	printed, err := atRoot(t, "orphans --help", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"It removes nothing.", "--all-namespaces", "--namespace", "--context", "--kubeconfig", "--commands", "--output"} {
+		if !strings.Contains(printed, word) {
+			t.Errorf("no %q in\n%s", word, printed)
+		}
+	}
+}
+
+func TestCommandsReachTheClusterThatWasLookedAt(t *testing.T) {
+	o := orphanOptions{connection: genericclioptions.NewConfigFlags(true)}
+	flags := o.flags(io.Discard)
+	if err := flags.Parse([]string{"-n", "minecraft", "--context", "the old one", "--token", "hidden", "--kubeconfig", "/a/it's"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.check(flags); err != nil {
+		t.Fatal(err)
+	}
+	if want := ` --context='the old one' --kubeconfig='/a/it'\''s'`; o.reaching != want {
+		t.Errorf("%s\nwant %s", o.reaching, want)
 	}
 }
 

@@ -64,6 +64,43 @@ func TestNamesFollowTheirGroup(t *testing.T) {
 	}
 }
 
+func TestAClaimsNameSaysWhoMountsIt(t *testing.T) {
+	tests := map[string]struct {
+		claim, group string
+		ordinal      int32
+	}{
+		"an ordinal":                       {"survival-0-data", "survival", 0},
+		"a high ordinal":                   {"survival-999-data", "survival", 999},
+		"a group that ends in a number":    {"survival-2-0-data", "survival-2", 0},
+		"a group that is a number":         {"7-1-data", "7", 1},
+		"a group with dashes inside":       {"a--b-3-data", "a--b", 3},
+		"a group named like a claim":       {"x-0-data-1-data", "x-0-data", 1},
+		"the longest group":                {strings.Repeat("g", 40) + "-1-data", strings.Repeat("g", 40), 1},
+		"a group longer than one may be":   {claim: strings.Repeat("g", 41) + "-1-data"},
+		"a group that would end in a dash": {claim: "a--3-data"},
+		"a group with a dot":               {claim: "a.b-3-data"},
+		"no ordinal":                       {claim: "survival-data"},
+		"no group":                         {claim: "3-data"},
+		"a leading zero":                   {claim: "survival-01-data"},
+		"a sign":                           {claim: "survival-+1-data"},
+		"a number no ordinal can be":       {claim: "survival-4294967296-data"},
+		"an ephemeral server's name":       {claim: "lobby-a2b3-data"},
+		"another ending":                   {claim: "survival-0-backup"},
+		"nothing but the ending":           {claim: "-data"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			group, ordinal, ok := podspec.OrdinalOfDataClaim(test.claim)
+			compare(t, test.group != "", ok)
+			compare(t, test.group, group)
+			compare(t, test.ordinal, ordinal)
+			if ok {
+				compare(t, test.claim, podspec.DataClaimName(podspec.PersistentServerName(group, ordinal)))
+			}
+		})
+	}
+}
+
 func TestDrawnNamesUseTheWholeAlphabetAndNothingElse(t *testing.T) {
 	const alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
 	for i := range len(alphabet) {

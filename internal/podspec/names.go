@@ -5,6 +5,8 @@ package podspec
 import (
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Names of the objects that stand once in every namespace with a Network.
@@ -16,6 +18,9 @@ const (
 	// ChannelConfigMap tells agents and proxies where the manager is.
 	ChannelConfigMap = "spawnery-channel"
 )
+
+// longestGroupName is the API's bound on the names of groups.
+const longestGroupName = 40
 
 const (
 	// suffixAlphabet leaves out what people misread or mistype.
@@ -40,7 +45,30 @@ func PersistentServerName(group string, ordinal int32) string {
 // DataClaimName is the claim a persistent server mounts. A server made again
 // under its name finds the world it had.
 func DataClaimName(server string) string {
-	return server + "-data"
+	return server + dataSuffix
+}
+
+const dataSuffix = "-data"
+
+// OrdinalOfDataClaim says which ordinal of which group mounts a claim of that
+// name, if any does: it reads back DataClaimName of a PersistentServerName. An
+// ordinal has no dash and no leading zero, so there is only one way to read a
+// name, also where the group's own ends in a number.
+func OrdinalOfDataClaim(claim string) (string, int32, bool) {
+	server, isData := strings.CutSuffix(claim, dataSuffix)
+	dash := strings.LastIndexByte(server, '-')
+	if !isData || dash < 0 {
+		return "", 0, false
+	}
+	group := server[:dash]
+	ordinal, err := strconv.ParseInt(server[dash+1:], 10, 32)
+	if err != nil || PersistentServerName(group, int32(ordinal)) != server {
+		return "", 0, false
+	}
+	if len(group) > longestGroupName || len(validation.IsDNS1123Label(group)) > 0 {
+		return "", 0, false
+	}
+	return group, int32(ordinal), true
 }
 
 // ProxyPodName draws a name for a pod of a ProxyGroup. The caller draws again

@@ -73,7 +73,7 @@ func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
 	from := addressOf(nc)
 	pass := p.gate.Enter(from)
 	if pass == nil {
-		p.metrics.refused("connections")
+		p.metrics.refused(limitConnections)
 		nc.Close()
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 )
 
@@ -33,6 +34,9 @@ const (
 	outcomeRejected        = "rejected"
 	outcomeBroken          = "broken"
 )
+
+// limitConnections is the one limit at which a connection is closed unread.
+const limitConnections = "connections"
 
 func newMetrics(p *Proxy) *metrics {
 	m := &metrics{
@@ -60,7 +64,14 @@ func newMetrics(p *Proxy) *metrics {
 	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeLimited, outcomeUnreachable, outcomeRejected, outcomeBroken} {
 		m.logins.WithLabelValues(outcome)
 	}
+	m.refusals.WithLabelValues(limitConnections)
 	return m
+}
+
+// EveryMetric has every metric of a proxy, of one that does nothing: the
+// reference is written from it.
+func EveryMetric() prometheus.Gatherer {
+	return newMetrics(&Proxy{gate: guard.NewGate(guard.Limits{}), roster: newRoster()}).registry
 }
 
 func gauge(name, help string, read func() float64) prometheus.Collector {
