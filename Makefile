@@ -31,7 +31,7 @@ check: tools ## Format, build, vet, lint and unit-test what changed; before ever
 
 .PHONY: test
 test: ## Everything that needs no real node, and the bundle.
-	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-peers
+	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-worlds test-peers
 
 .PHONY: verify
 verify: tools protoc olm-tools ## Fail when generated files differ from what their sources make.
@@ -51,6 +51,14 @@ test-unit: tools ## Unit tests; those of concurrent packages again with the race
 .PHONY: test-env
 test-env: tools kube-api-binaries ## Tests against our own API server.
 	@hack/run-tests.sh env
+
+# TRIALS and SEED (0 draws one) choose what `make test-worlds` plays.
+TRIALS ?= 50
+SEED ?= 0
+
+.PHONY: test-worlds
+test-worlds: tools kube-api-binaries ## Random trials in which no world may be lost (TRIALS=50, SEED=…).
+	@TRIALS=$(TRIALS) SEED=$(SEED) hack/run-tests.sh worlds
 
 .PHONY: test-peers
 test-peers: tools ## Tests against clients and servers that nobody here wrote.

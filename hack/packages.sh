@@ -17,7 +17,7 @@ tested() {
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Imports " "}} | {{join .Deps " "}} {{join .TestImports " "}} {{join .XTestImports " "}}{{end}}' ./...
 }
 elsewhere='^github.com/spawnery/spawnery-operator/test/'
-needs_more='^github.com/spawnery/spawnery-operator/test/olm '
+needs_more='^github.com/spawnery/spawnery-operator/test/(olm|worlds) '
 needs_api_server=' github.com/spawnery/spawnery-operator/internal/testenv( |$)'
 concurrent='^[^|]* (sync|net|net/http|google.golang.org/grpc)( |\|)'
 clients=' (k8s.io/client-go|sigs.k8s.io/controller-runtime)[ /]'

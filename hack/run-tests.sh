@@ -4,7 +4,7 @@
 # Runs one kind of test and leaves go test's own report in bin/reports. A kind
 # of which no test ran fails: it would prove nothing.
 #
-#   hack/run-tests.sh unit|race|env|peers|scorecard|operatorhub|released|olm
+#   hack/run-tests.sh unit|race|env|worlds|peers|scorecard|operatorhub|released|olm
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$PWD/${BIN:-bin}
@@ -18,6 +18,11 @@ race)
 	export CGO_ENABLED=1
 	;;&
 unit | race | env) mapfile -t packages < <(hack/packages.sh "$kind") ;;
+worlds)
+	# Two seconds of two loaded cores for a trial, and time to build.
+	flags=(-timeout $((20 + ${TRIALS:-50} / 15))m -count=1 -parallel 6)
+	packages=(./test/worlds -trials "${TRIALS:-50}" -seed "${SEED:-0}")
+	;;
 peers)
 	(cd test/peers && npm ci --no-audit --no-fund --silent)
 	packages=(./test/peers/...)

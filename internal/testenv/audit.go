@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,9 +34,9 @@ type Call struct {
 	At time.Time
 }
 
-// policy logs who asked for what, and the content only of what is written to
+// everything logs who asked for what, and the content only of what is written to
 // claims.
-const policy = `apiVersion: audit.k8s.io/v1
+const everything = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
@@ -74,6 +75,12 @@ const podOfToken = "authentication.kubernetes.io/pod-name"
 // for no resource, such as discovery, are left out.
 func (e *Env) Calls(t testing.TB, user string) []Call {
 	t.Helper()
+	return slices.DeleteFunc(e.AllCalls(t), func(call Call) bool { return call.User != user })
+}
+
+// AllCalls is Calls of every user.
+func (e *Env) AllCalls(t testing.TB) []Call {
+	t.Helper()
 	file, err := os.Open(e.auditLog)
 	if err != nil {
 		t.Fatalf("reading the audit log: %v", err)
@@ -88,7 +95,7 @@ func (e *Env) Calls(t testing.TB, user string) []Call {
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			t.Fatalf("reading the audit log: %v", err)
 		}
-		if call := event.call(); call.User == user && call.Resource != "" {
+		if call := event.call(); call.Resource != "" {
 			calls = append(calls, call)
 		}
 	}
@@ -119,7 +126,7 @@ func (event auditEvent) call() Call {
 	}
 }
 
-func auditPolicy(t testing.TB) string {
+func auditPolicy(t testing.TB, policy string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "audit-policy.yaml")
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {

@@ -9,10 +9,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/rest"
 )
 
 // complaint is a line in which klog tells of an error or a warning.
 var complaint = regexp.MustCompile(`(?m)^[EWF]\d.*$`)
+
+// ControllersUser is who Kubernetes' own controllers are, all of them.
+const ControllersUser = "system:kube-controller-manager"
 
 // StartControllers runs some of Kubernetes' own controllers beside the API
 // server until the test ends, by the names that kube-controller-manager's flag
@@ -24,8 +29,11 @@ func (e *Env) StartControllers(t testing.TB, names ...string) {
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("no kube-controller-manager in %s: run make kube-api-binaries", Assets(t))
 	}
+	as := rest.CopyConfig(e.Config)
+	as.Impersonate = rest.ImpersonationConfig{UserName: ControllersUser, Groups: []string{"system:masters", "system:authenticated"}}
 	var words strings.Builder
-	command := exec.CommandContext(t.Context(), program, "--kubeconfig="+Kubeconfig(t, e.Config),
+	command := exec.CommandContext(t.Context(), program, "--kubeconfig="+Kubeconfig(t, as),
+		"--kube-api-qps=500", "--kube-api-burst=1000",
 		"--controllers="+strings.Join(names, ","), "--leader-elect=false", "--secure-port=0")
 	command.Stdout, command.Stderr = &words, &words
 	if err := command.Start(); err != nil {
