@@ -63,6 +63,7 @@ test-worlds: tools kube-api-binaries ## Random trials in which no world may be l
 .PHONY: test-peers
 test-peers: tools ## Tests against clients and servers that nobody here wrote.
 	@hack/debian-packages.sh nodejs npm
+	@hack/promtool.sh
 	@hack/run-tests.sh peers
 
 .PHONY: simulate

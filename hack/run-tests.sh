@@ -25,6 +25,7 @@ worlds)
 	;;
 peers)
 	(cd test/peers && npm ci --no-audit --no-fund --silent)
+	export SPAWNERY_TEST_BIN=$bin
 	packages=(./test/peers/...)
 	;;
 scorecard | operatorhub | released)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr/testr"
 	"github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -51,6 +52,8 @@ type world struct {
 	namespace string
 	address   string
 	kube      kubernetes.Interface
+	// metrics are those of the manager that was started last.
+	metrics *prometheus.Registry
 
 	mu     sync.Mutex
 	agents map[types.UID]*agent
@@ -123,7 +126,9 @@ func (w *world) startManager() func() {
 		Logger:     testr.New(w.t),
 	})
 	w.Expect(err).NotTo(gomega.HaveOccurred())
+	w.metrics = prometheus.NewRegistry()
 	w.Expect(controllers.Setup(ctx, mgr, controllers.Options{
+		Metrics: w.metrics,
 		Version: "test", Namespace: managerNamespace, Image: "spawnery.test/operator:dev",
 		StartupDeadline: time.Minute, ChannelAddress: w.address, ChannelEndpoint: w.address,
 		Kube: clientFor(w, as), Reviews: clientFor(w, as), Clock: clock.RealClock{},

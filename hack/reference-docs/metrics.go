@@ -17,7 +17,8 @@ const metricsHead = `<!-- Generated from controllers/servergroup/metrics.go and 
 ## Of the manager
 
 They are served at ` + "`/metrics`" + ` of the address that the flag
-` + "`--metrics-bind-address`" + ` names; without it nowhere.
+` + "`--metrics-bind-address`" + ` names; without it nowhere. The component
+` + "`config/prometheus`" + ` sets it: [how to turn it on](../how-to/answer-alerts.md).
 
 All are gauges, read from the manager's caches at each scrape. A series ends
 with the object it is about. Only the leader has them; a manager that stands by
