@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command agent is the operator's program in a server's pod: "agent prepare"
-// makes the data directory fit for the game, "agent run" stays beside it.
+// makes the data directory fit for the game, "agent run" stays beside it. On a
+// plugin author's machine "agent serve --local" answers plugins without either.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/spawnery/spawnery-operator/internal/agent"
+	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/prepare"
 	"github.com/spawnery/spawnery-operator/internal/agent/secret"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
@@ -28,22 +30,26 @@ import (
 // version is set when the program is linked.
 var version = "dev"
 
-const usage = `usage: agent <prepare|run> [flags]
+const usage = `usage: agent <prepare|run|serve> [flags]
 
 prepare  writes what the game reads into its data directory, and ends
 run      counts players, gives out seats, and stops the game in good order
+serve    with --local, answers plugins in the name of a server that does not exist
 `
 
 // places are the paths of a pod; they differ only outside of one.
 type places struct {
-	specFile, runDir, forwardingDir, channelDir, tokenFile, terminationLog, listen string
-	verbosity                                                                      int
+	specFile, runDir, forwardingDir, channelDir, tokenFile, terminationLog, listen, listenLocal string
+	verbosity                                                                                   int
 }
 
 func main() {
 	if len(os.Args) < 2 {
 		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
+	}
+	if os.Args[1] == "serve" {
+		os.Exit(serve(os.Args[2:]))
 	}
 	command, at := os.Args[1], places{}
 	flags := flag.NewFlagSet("agent "+command, flag.ExitOnError)
@@ -54,6 +60,7 @@ func main() {
 	flags.StringVar(&at.tokenFile, "token-file", serverspec.TokenFile, "file with the pod's token")
 	flags.StringVar(&at.terminationLog, "termination-log", serverspec.TerminationLog, "file that takes the reason why prepare failed")
 	flags.StringVar(&at.listen, "listen", ":"+strconv.Itoa(serverspec.Port), "address to listen on")
+	flags.StringVar(&at.listenLocal, "listen-local", local.Address(), "loopback address to answer plugins on")
 	flags.IntVar(&at.verbosity, "v", 0, "verbosity of the log")
 	_ = flags.Parse(os.Args[2:]) // ends the program by itself
 
@@ -109,8 +116,12 @@ func run(ctx context.Context, at places) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
+	plugins, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.listenLocal)
+	if err != nil {
+		return fmt.Errorf("listening for plugins: %w", err)
+	}
 	beside, err := agent.New(agent.Config{
-		Spec: spec, GameHost: "127.0.0.1", Listener: listener,
+		Spec: spec, GameHost: "127.0.0.1", Listener: listener, LocalListener: plugins, RunDir: at.runDir,
 		ManagementSecret: management, ForwardingSecrets: forwarding,
 		Channel: channelclient.Config{
 			Directory: at.channelDir, TokenFile: at.tokenFile,

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
 	"os"
@@ -106,7 +107,7 @@ func TestRunAnswersWithoutManagerAndGameAndEndsOnSIGTERM(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	address := fmt.Sprintf("127.%d.1.1:9357", 160+os.Getpid()%90)
-	cmd := p.command(t, "run", "-listen", address)
+	cmd := p.command(t, "run", "-listen", address, "-listen-local", strings.Replace(address, ":9357", ":9358", 1))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -138,7 +139,43 @@ func TestRunAnswersWithoutManagerAndGameAndEndsOnSIGTERM(t *testing.T) {
 
 func TestNothingToDoIsAnError(t *testing.T) {
 	p := newProgram(t)
-	for _, name := range []string{"serve", "-h"} {
+	for _, name := range []string{"stay", "-h", "serve"} {
 		wantExit(t, p.command(t, name), 2)
+	}
+}
+
+func TestServeLocalAnswersPluginsWithoutACluster(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "serve", "--local", "--listen-local", "127.0.0.1:0", "--slots", "24")
+	cmd.Env = append(os.Environ(), "BE_THE_AGENT=1")
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	if !lines.Scan() {
+		t.Fatalf("it said nothing: %v", lines.Err())
+	}
+	_, url, _ := strings.Cut(lines.Text(), "try: curl ")
+	put, err := http.NewRequest(http.MethodPut, strings.Replace(url, "/v1/self", "/v1/playable-slots", 1), strings.NewReader(`{"playableSlots": 12}`))
+	if err != nil {
+		t.Fatalf("%q: %v", lines.Text(), err)
+	}
+	put.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(put)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK || !lines.Scan() || !strings.Contains(lines.Text(), `"playableSlots":12,`) {
+		t.Errorf("%s, and it said %q", response.Status, lines.Text())
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v, want exit code 0", err)
 	}
 }

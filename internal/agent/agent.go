@@ -14,11 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/utils/clock"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
+	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/players"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
 	"github.com/spawnery/spawnery-operator/internal/channelclient"
@@ -38,8 +40,11 @@ type Config struct {
 	ManagementSecret string
 	// ForwardingSecrets verify who asks for seats; the first is in force.
 	ForwardingSecrets [][]byte
-	// Listener is the agent's port. Run closes it.
-	Listener net.Listener
+	// Listener is the agent's port, LocalListener its port on the loopback
+	// address, for plugins. Run closes both.
+	Listener, LocalListener net.Listener
+	// RunDir keeps what plugins asked for while the agent restarts.
+	RunDir string
 	// Channel says where the manager is. Version and Clock in it are those of
 	// the agent.
 	Channel channelclient.Config
@@ -55,6 +60,7 @@ type Agent struct {
 	// changed wakes the channel, probe the prober. Both have room for one.
 	changed, probe chan struct{}
 	saves          saves
+	log            logr.Logger
 	stop           stopping
 
 	mu    sync.Mutex
@@ -67,8 +73,12 @@ type Agent struct {
 
 // New makes an agent that knows nothing yet.
 func New(cfg Config) (*Agent, error) {
-	if cfg.Channel.Clock == nil || cfg.Listener == nil {
-		return nil, errors.New("an agent needs a clock and a listener")
+	if cfg.Channel.Clock == nil || cfg.Listener == nil || cfg.LocalListener == nil {
+		return nil, errors.New("an agent needs a clock and two listeners")
+	}
+	wishes, err := local.ReadWishes(cfg.RunDir)
+	if err != nil {
+		return nil, err
 	}
 	verifier, err := seats.NewVerifier(cfg.Channel.Clock, cfg.ForwardingSecrets...)
 	if err != nil {
@@ -81,7 +91,7 @@ func New(cfg Config) (*Agent, error) {
 	a := &Agent{
 		cfg: cfg, clock: cfg.Channel.Clock, verifier: verifier,
 		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),
-		state: state{spec: cfg.Spec},
+		state: state{spec: cfg.Spec, wishes: wishes},
 	}
 	a.ledger = ledger.New(cfg.Spec.Server, a.state.limits())
 	a.watcher = players.New(players.Config{
@@ -97,26 +107,40 @@ func New(cfg Config) (*Agent, error) {
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	web := a.web(ctx)
-	failed := make(chan error, 1)
+	a.log = logr.FromContextOrDiscard(ctx)
+	ports := []*port{
+		{a.web(ctx), a.cfg.Listener},
+		{local.NewServer(ctx, &plugins{a}, a.clock), a.cfg.LocalListener},
+	}
+	failed := make(chan error, len(ports))
 	var running sync.WaitGroup
 	running.Go(func() { a.watcher.Run(ctx) })
 	running.Go(func() { a.proveForwarding(ctx) })
 	running.Go(func() { _ = channelclient.RunServer(ctx, a.cfg.Channel, a.peer()) })
-	running.Go(func() {
-		if err := web.Serve(a.cfg.Listener); !errors.Is(err, http.ErrServerClosed) {
-			failed <- fmt.Errorf("serving port %d: %w", serverspec.Port, err)
-		}
-	})
+	for _, one := range ports {
+		running.Go(func() {
+			if err := one.web.Serve(one.listener); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serving %s: %w", one.listener.Addr(), err)
+			}
+		})
+	}
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
 	cancel()
-	shutdown(context.WithoutCancel(ctx), web)
+	for _, one := range ports {
+		shutdown(context.WithoutCancel(ctx), one.web)
+	}
 	running.Wait()
 	return err
+}
+
+// port is what the agent answers on.
+type port struct {
+	web      *http.Server
+	listener net.Listener
 }
 
 // shutdown lets requests end, and ends those that do not.
@@ -132,6 +156,9 @@ func shutdown(ctx context.Context, web *http.Server) {
 // observed takes the next picture of the game.
 func (a *Agent) observed(game players.Observation) {
 	a.change(func(s *state) {
+		if game.Run != s.game.Run {
+			a.forgetWishes(s)
+		}
 		s.game = game
 		if game.Counted {
 			a.ledger.Observe(game.Sample)

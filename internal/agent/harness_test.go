@@ -43,6 +43,8 @@ type pod struct {
 	clock clock.WithTicker
 	// channel is where the manager is; nowhere in most tests.
 	channel channelclient.Config
+	// runDir outlives an agent.
+	runDir string
 	// base of the agent's own port.
 	base string
 	// stop ends the agent, ended is closed when it has.
@@ -54,7 +56,7 @@ func newPod(t *testing.T) *pod {
 	t.Helper()
 	n := pods.Add(1)
 	return &pod{
-		t: t, clock: clock.RealClock{}, managementSecret: managementSecret,
+		t: t, clock: clock.RealClock{}, managementSecret: managementSecret, runDir: t.TempDir(),
 		ip: fmt.Sprintf("127.%d.%d.%d", 60+os.Getpid()%100, n/250, n%250+1),
 		spec: serverspec.Spec{
 			Server: "lobby-ab2c", Group: "lobby", Flavor: serverspec.FlavorPaper,
@@ -101,9 +103,13 @@ func (p *pod) startAgent() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	plugins, err := net.Listen("tcp", net.JoinHostPort(p.ip, "9358"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	p.channel.Version, p.channel.Clock = "1.2.3", p.clock
 	beside, err := agent.New(agent.Config{
-		Spec: p.spec, GameHost: p.ip, Listener: listener,
+		Spec: p.spec, GameHost: p.ip, Listener: listener, LocalListener: plugins, RunDir: p.runDir,
 		ManagementSecret: p.managementSecret, ForwardingSecrets: [][]byte{[]byte(forwardingSecret)},
 		Channel: p.channel,
 	})

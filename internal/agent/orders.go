@@ -43,6 +43,7 @@ func (a *Agent) settle(settings *agentv1alpha1.ServerSettings) {
 	a.change(func(s *state) {
 		s.maxPlayers = int(settings.GetMaxPlayers())
 		s.playable = int(settings.GetPlayableSlots())
+		s.displayName = settings.GetDisplayName()
 	})
 }
 

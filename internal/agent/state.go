@@ -3,13 +3,16 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
+	"k8s.io/utils/ptr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
+	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/players"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
 	"github.com/spawnery/spawnery-operator/internal/seats"
@@ -25,6 +28,10 @@ type state struct {
 	// maxPlayers and playable are the manager's last word; 0 while it said
 	// nothing.
 	maxPlayers, playable int
+	// displayName is the group's, by the manager's last word.
+	displayName string
+	// wishes are what plugins ask for.
+	wishes local.Wishes
 }
 
 // forwarding is what probe logins have shown of one run of the game.
@@ -69,6 +76,9 @@ func (s *state) door() (ledger.Door, string) {
 	switch verdict.state {
 	case agentv1alpha1.GameState_GAME_STATE_READY,
 		agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING:
+		if s.wishes.Joins == local.Closed {
+			return ledger.ByName, "a plugin of this server has closed it for a while"
+		}
 		return ledger.Open, ""
 	case agentv1alpha1.GameState_GAME_STATE_UNSPECIFIED,
 		agentv1alpha1.GameState_GAME_STATE_STARTING,
@@ -129,11 +139,8 @@ func (s *state) limits() ledger.Limits {
 	if s.maxPlayers > 0 {
 		slots = min(slots, s.maxPlayers)
 	}
-	playable := slots
-	if s.playable > 0 {
-		playable = min(slots, s.playable)
-	}
-	return ledger.Limits{Slots: slots, Playable: playable}
+	playable := cmp.Or(ptr.Deref(s.wishes.PlayableSlots, 0), s.playable, slots)
+	return ledger.Limits{Slots: slots, Playable: min(playable, slots)}
 }
 
 // report is the whole state as the manager gets it, with the seats that were
@@ -145,9 +152,12 @@ func (s *state) report(pending int, admitted []seats.Player) *agentv1alpha1.Serv
 		Detail:       verdict.detail,
 		Forwarding:   s.forwardingState(),
 		Slots:        int32(s.limits().Slots),
-		JoinsOpen:    true,
+		JoinsOpen:    s.wishes.Joins != local.Closed,
 		SeatsPending: int32(pending),
 		Admitted:     tell(admitted),
+	}
+	if s.wishes.PlayableSlots != nil {
+		report.PlayableSlots = new(int32(*s.wishes.PlayableSlots))
 	}
 	if !s.game.Counted {
 		return report

@@ -43,13 +43,16 @@ type Sample struct {
 	Players []seats.Player
 }
 
-// Door says whether the game takes players at all. It is not the door that a
-// plugin closes for a round: that one keeps routing away and refuses nobody.
+// Door says whether the server takes players.
 type Door int
 
 const (
 	// Shut before the game is ready and once it stops.
 	Shut Door = iota
+	// ByName while a plugin has closed the server, as for a running round:
+	// routing keeps away, and who is on the way by choice is turned back; who
+	// named this very server still arrives.
+	ByName
 	// Open while the game accepts players.
 	Open
 )
@@ -182,6 +185,9 @@ func (l *Ledger) Ask(now time.Time, ask seats.Ask) (seats.Seat, *seats.Refusal) 
 	l.expire(now)
 	if ask.Server == l.server && l.door == Shut {
 		return seats.Seat{}, &seats.Refusal{Reason: seats.NotReady, Message: l.doorWhy}
+	}
+	if ask.Server == l.server && l.door == ByName && ask.Way == seats.ByChoice && !l.hasPlace(ask.Player) {
+		return seats.Seat{}, &seats.Refusal{Reason: seats.DoorClosed, Message: l.doorWhy}
 	}
 	if refusal := l.refuse(now, ask); refusal != nil {
 		return seats.Seat{}, refusal

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package local answers plugins: whatever runs inside the game reaches the
+// agent of its own pod on the loopback address, over HTTP and JSON.
+// docs/reference/plugin-api.yaml describes it for those who write clients.
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+)
+
+// Paths of the API.
+const (
+	SelfPath          = "/v1/self"
+	PlayableSlotsPath = "/v1/playable-slots"
+	JoinsPath         = "/v1/joins"
+	EventsPath        = "/v1/events"
+)
+
+// ServerState is what the server is for players.
+type ServerState string
+
+const (
+	// Starting: the game does not accept players yet.
+	Starting ServerState = "Starting"
+	// Ready: the game accepts players.
+	Ready ServerState = "Ready"
+	// NotAnswering: the game was asked, and did not answer.
+	NotAnswering ServerState = "NotAnswering"
+	// Stopping: the game is saving and going away.
+	Stopping ServerState = "Stopping"
+)
+
+// Joins says whether players are sent here.
+type Joins string
+
+const (
+	// Open: whoever chooses the group may be sent here.
+	Open Joins = "Open"
+	// Closed: nobody is sent here who did not name this very server, and its
+	// empty seats are no capacity of the group.
+	Closed Joins = "Closed"
+)
+
+// Self is the server as its agent sees it.
+type Self struct {
+	// Server is the name of the Server, Group that of its ServerGroup.
+	Server string `json:"server"`
+	Group  string `json:"group"`
+	// DisplayName is what players read instead of the group's name.
+	DisplayName string `json:"displayName"`
+	// Ordinal is the place in a persistent group; absent in an ephemeral one.
+	Ordinal *int32      `json:"ordinal,omitempty"`
+	State   ServerState `json:"state"`
+	// Detail is one sentence about the state; empty when there is nothing to say.
+	Detail string `json:"detail,omitempty"`
+	// Players are online by the game's word; absent while that is unknown.
+	Players *int `json:"players,omitempty"`
+	// Slots is the limit of the server.
+	Slots int `json:"slots"`
+	// PlayableSlots is how many of them count as capacity now.
+	PlayableSlots int   `json:"playableSlots"`
+	Joins         Joins `json:"joins"`
+	// Wishes are what a plugin asked for and has not taken back.
+	Wishes Wishes `json:"wishes"`
+}
+
+// Wishes are what the plugins of this server ask for. They end with the game.
+type Wishes struct {
+	// PlayableSlots replaces the group's figure; nil while no plugin set one.
+	PlayableSlots *int `json:"playableSlots,omitempty"`
+	// Joins is empty while no plugin said anything, which is Open.
+	Joins Joins `json:"joins,omitempty"`
+}
+
+// Host is the agent behind the API.
+type Host interface {
+	// Self describes the server as of now, and returns a channel that is closed
+	// when that may have changed.
+	Self() (Self, <-chan struct{})
+	// Wish changes what is asked for. An error means that nothing changed.
+	Wish(change func(*Wishes)) error
+}
+
+// route is one operation, and how it is answered.
+type route struct {
+	method, path string
+	serve        func(*api, http.ResponseWriter, *http.Request)
+}
+
+func routes() []route {
+	return []route{
+		{http.MethodGet, SelfPath, serveSelf},
+		{http.MethodPut, PlayableSlotsPath, servePlayableSlots},
+		{http.MethodDelete, PlayableSlotsPath, serveNoPlayableSlots},
+		{http.MethodPut, JoinsPath, serveJoins},
+		{http.MethodGet, EventsPath, serveEvents},
+	}
+}
+
+const (
+	readWithin     = 10 * time.Second
+	idleFor        = time.Minute
+	maxHeaderBytes = 16 << 10
+	// maxBody bounds a request's body, in bytes.
+	maxBody = 4 << 10
+)
+
+// api is one host and the time that goes by.
+type api struct {
+	host  Host
+	clock clock.WithTicker
+}
+
+// NewServer makes the API's server for one host. Requests end with ctx.
+func NewServer(ctx context.Context, host Host, clk clock.WithTicker) *http.Server {
+	a := &api{host: host, clock: clk}
+	return &http.Server{
+		Handler:     a.handler(),
+		ReadTimeout: readWithin, IdleTimeout: idleFor, MaxHeaderBytes: maxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+}
+
+func (a *api) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, one := range routes() {
+		mux.HandleFunc(one.method+" "+one.path, func(w http.ResponseWriter, r *http.Request) { one.serve(a, w, r) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, r.URL.Path))
+	})
+	return fromHere(mux)
+}
+
+// fromHere turns web pages away. Only the pod's own processes reach the port,
+// but on a plugin author's laptop a browser is one of them, and a page of
+// anybody's may make it ask.
+func fromHere(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.Host
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			name = host
+		}
+		ip := net.ParseIP(strings.Trim(name, "[]"))
+		if name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			refuse(w, http.StatusForbidden, fmt.Errorf("the API is asked for under 127.0.0.1 or localhost, not %q", r.Host))
+			return
+		}
+		if r.Header.Get("Origin") != "" {
+			refuse(w, http.StatusForbidden, errors.New("the API is not for web pages"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Failure is the answer to a request that was not carried out.
+type Failure struct {
+	// Error is one sentence: what is wrong, and what would be right.
+	Error string `json:"error"`
+}
+
+func refuse(w http.ResponseWriter, status int, why error) { answer(w, status, Failure{why.Error()}) }
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// A plugin that has gone needs no answer.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// read decodes the body of a request. It refuses by itself.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, errors.New("send the body as Content-Type: application/json"))
+		return false
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(into)
+	if err == nil && !errors.Is(decoder.Decode(&struct{}{}), io.EOF) {
+		err = errors.New("there is more than one object")
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err))
+		return false
+	}
+	return true
+}
+
+func serveSelf(a *api, w http.ResponseWriter, _ *http.Request) {
+	self, _ := a.host.Self()
+	answer(w, http.StatusOK, self)
+}
+
+// PlayableSlots is the body of PUT /v1/playable-slots.
+type PlayableSlots struct {
+	// PlayableSlots is how many of the server's seats count as capacity, at
+	// least 1. More than its slots counts as all of them.
+	PlayableSlots int `json:"playableSlots"`
+}
+
+func servePlayableSlots(a *api, w http.ResponseWriter, r *http.Request) {
+	var body PlayableSlots
+	if !read(w, r, &body) {
+		return
+	}
+	if body.PlayableSlots < 1 {
+		refuse(w, http.StatusBadRequest, fmt.Errorf(
+			"playableSlots is %d and has to be at least 1; PUT %s with joins Closed to take nobody new", body.PlayableSlots, JoinsPath))
+		return
+	}
+	a.wish(w, func(wishes *Wishes) { wishes.PlayableSlots = &body.PlayableSlots })
+}
+
+func serveNoPlayableSlots(a *api, w http.ResponseWriter, _ *http.Request) {
+	a.wish(w, func(wishes *Wishes) { wishes.PlayableSlots = nil })
+}
+
+// JoinsBody is the body of PUT /v1/joins.
+type JoinsBody struct {
+	// Joins is Open or Closed.
+	Joins Joins `json:"joins"`
+}
+
+func serveJoins(a *api, w http.ResponseWriter, r *http.Request) {
+	var body JoinsBody
+	if !read(w, r, &body) {
+		return
+	}
+	if body.Joins != Open && body.Joins != Closed {
+		refuse(w, http.StatusBadRequest, fmt.Errorf("joins is %q and has to be %s or %s", body.Joins, Open, Closed))
+		return
+	}
+	a.wish(w, func(wishes *Wishes) { wishes.Joins = body.Joins })
+}
+
+// wish answers with what became of the server.
+func (a *api) wish(w http.ResponseWriter, change func(*Wishes)) {
+	if err := a.host.Wish(change); err != nil {
+		refuse(w, http.StatusInternalServerError, err)
+		return
+	}
+	self, _ := a.host.Self()
+	answer(w, http.StatusOK, self)
+}
+
+// Address is where the agent of a pod serves the API.
+func Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(serverspec.LocalPort)) }

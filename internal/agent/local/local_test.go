@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package local
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+)
+
+// stubborn refuses every wish.
+type stubborn struct{ *Invented }
+
+func (*stubborn) Wish(func(*Wishes)) error { return errors.New("no room to keep it") }
+
+func serve(t *testing.T, host Host) string {
+	t.Helper()
+	server := httptest.NewServer(NewServer(t.Context(), host, clock.RealClock{}).Handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func invented() *Invented { return NewInvented("lobby-ab2c", "lobby", 24, 12, func(Self) {}) }
+
+// ask sends a request and returns its status and body.
+func ask(t *testing.T, method, url, body string, headers ...string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			request.Host = headers[i+1]
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, strings.TrimSpace(string(content))
+}
+
+func self(t *testing.T, body string) Self {
+	t.Helper()
+	var self Self
+	if err := json.Unmarshal([]byte(body), &self); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return self
+}
+
+func TestAPluginSetsItsSeatsAndTakesThemBack(t *testing.T) {
+	base := serve(t, invented())
+	for _, step := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", SelfPath, "", 12},
+		{"PUT", PlayableSlotsPath, `{"playableSlots": 8}`, 8},
+		{"PUT", PlayableSlotsPath, `{"playableSlots": 99}`, 24},
+		{"DELETE", PlayableSlotsPath, "", 12},
+		{"DELETE", PlayableSlotsPath, "", 12},
+	} {
+		status, body := ask(t, step.method, base+step.path, step.body)
+		if got := self(t, body).PlayableSlots; status != http.StatusOK || got != step.want {
+			t.Errorf("%s %s %s: %d, %d playable seats, want %d", step.method, step.path, step.body, status, got, step.want)
+		}
+	}
+}
+
+func TestAPluginClosesAndOpensTheDoor(t *testing.T) {
+	base := serve(t, invented())
+	for _, joins := range []Joins{Closed, Open} {
+		status, body := ask(t, "PUT", base+JoinsPath, `{"joins": "`+string(joins)+`"}`)
+		if got := self(t, body).Joins; status != http.StatusOK || got != joins {
+			t.Errorf("%d, joins %s, want %s", status, got, joins)
+		}
+	}
+}
+
+func TestWhatIsRefusedSaysWhatWouldBeRight(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, path, body string
+		headers            []string
+		status             int
+		says               string
+	}{
+		"no seats":           {"PUT", PlayableSlotsPath, `{"playableSlots": 0}`, nil, 400, "has to be at least 1; PUT /v1/joins"},
+		"no field":           {"PUT", PlayableSlotsPath, `{}`, nil, 400, "has to be at least 1"},
+		"a misspelt field":   {"PUT", PlayableSlotsPath, `{"playableslot": 3}`, nil, 400, `unknown field \"playableslot\"`},
+		"two objects":        {"PUT", JoinsPath, `{"joins":"Open"}{"joins":"Closed"}`, nil, 400, "more than one object"},
+		"no JSON":            {"PUT", JoinsPath, `closed`, nil, 400, "cannot be read"},
+		"a long body":        {"PUT", JoinsPath, `{"joins":"` + strings.Repeat("x", maxBody) + `"}`, nil, 400, "too large"},
+		"another door":       {"PUT", JoinsPath, `{"joins": "Ajar"}`, nil, 400, `joins is \"Ajar\" and has to be Open or Closed`},
+		"a form":             {"PUT", JoinsPath, `joins=Open`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
+		"a web page":         {"GET", SelfPath, "", []string{"Origin", "https://example.test"}, 403, "not for web pages"},
+		"a name that points": {"GET", SelfPath, "", []string{"Host", "rebound.example.test"}, 403, "under 127.0.0.1 or localhost"},
+		"another path":       {"GET", "/v2/self", "", nil, 404, "there is no GET /v2/self"},
+		"another method":     {"POST", SelfPath, "{}", nil, 404, "there is no POST /v1/self"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := invented()
+			before, _ := host.Self()
+			status, body := ask(t, test.method, serve(t, host)+test.path, test.body, test.headers...)
+			if status != test.status || !strings.Contains(body, test.says) {
+				t.Errorf("%d %s, want %d and %q", status, body, test.status, test.says)
+			}
+			if after, _ := host.Self(); !gocmp.Equal(before, after) {
+				t.Errorf("it changed something: %s", gocmp.Diff(before, after))
+			}
+		})
+	}
+}
+
+func TestAWishThatCannotBeKeptFails(t *testing.T) {
+	status, body := ask(t, "PUT", serve(t, &stubborn{invented()})+JoinsPath, `{"joins": "Closed"}`)
+	if status != http.StatusInternalServerError || !strings.Contains(body, "no room to keep it") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestEventsTellTheServerAtOnceAndWhenItChanges(t *testing.T) {
+	host := invented()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, serve(t, host)+EventsPath, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewScanner(response.Body)
+	next := func() Self {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return self(t, data)
+			}
+		}
+		t.Fatalf("the stream has ended: %v", lines.Err())
+		return Self{}
+	}
+	if got := next().Joins; got != Open {
+		t.Errorf("at once: joins %s", got)
+	}
+	for _, change := range []func(*Wishes){
+		func(*Wishes) {}, // nothing changes, and nothing is told
+		func(w *Wishes) { w.Joins = Closed },
+	} {
+		if err := host.Wish(change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := next().Joins; got != Closed {
+		t.Errorf("after the change: joins %s", got)
+	}
+}
+
+func TestWishesAreKeptWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	none, err := ReadWishes(dir)
+	if err != nil || !gocmp.Equal(none, Wishes{}) {
+		t.Errorf("of nothing: %v, %v", none, err)
+	}
+	seats := 7
+	kept := Wishes{PlayableSlots: &seats, Joins: Closed}
+	if err := KeepWishes(dir, kept); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadWishes(dir); err != nil || !gocmp.Equal(again, kept) {
+		t.Errorf("%v, %v, want %v", again, err, kept)
+	}
+	if err := KeepWishes(filepath.Join(dir, "missing"), kept); err == nil {
+		t.Error("nothing was kept, and nobody was told")
+	}
+	if err := os.WriteFile(filepath.Join(dir, wishesFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadWishes(dir); err == nil {
+		t.Error("a file that cannot be read passes for no wishes")
+	}
+}
+
+var (
+	curl = regexp.MustCompile(`(?s)^curl -s (?:-X (\w+) )?http://127\.0\.0\.1:9358(\S+)(.*)$`)
+	data = regexp.MustCompile(`-d '([^']*)'`)
+)
+
+func TestTheCommandsOfTheHowToWorkAsWritten(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/how-to/set-seats-from-a-plugin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, worked := serve(t, invented()), 0
+	var last Self
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(page), "\\\n", ""), "\n") {
+		typed := curl.FindStringSubmatch(line)
+		if typed == nil {
+			continue
+		}
+		body := ""
+		if found := data.FindStringSubmatch(typed[3]); found != nil {
+			body = found[1]
+		}
+		status, said := ask(t, cmp.Or(typed[1], "GET"), base+typed[2], body)
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %s", line, status, said)
+		}
+		last = self(t, said)
+		worked++
+	}
+	if worked != 5 || last.Joins != Open || last.Wishes.PlayableSlots != nil {
+		t.Errorf("%d commands were typed, want 5; the server is %+v", worked, last)
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agent/local"
+)
+
+// plugins is the agent as plugins of its game see it.
+type plugins struct{ agent *Agent }
+
+// Self describes the server.
+func (p *plugins) Self() (local.Self, <-chan struct{}) {
+	s, changed := p.agent.look()
+	return s.self(), changed
+}
+
+// Wish keeps what is asked for before anybody acts on it: what a plugin was
+// told is in force survives the agent.
+func (p *plugins) Wish(change func(*local.Wishes)) error {
+	var err error
+	p.agent.change(func(s *state) {
+		wanted := s.wishes
+		change(&wanted)
+		if err = local.KeepWishes(p.agent.cfg.RunDir, wanted); err == nil {
+			s.wishes = wanted
+		}
+	})
+	return err
+}
+
+// forgetWishes ends them with the game whose plugins had them.
+func (a *Agent) forgetWishes(s *state) {
+	if s.wishes == (local.Wishes{}) {
+		return
+	}
+	s.wishes = local.Wishes{}
+	if err := local.KeepWishes(a.cfg.RunDir, s.wishes); err != nil {
+		a.log.Error(err, "what the plugins of the last run asked for may come back when the agent restarts")
+	}
+}
+
+func (s *state) self() local.Self {
+	verdict, limits := s.verdict(), s.limits()
+	self := local.Self{
+		Server: s.spec.Server, Group: s.spec.Group, Ordinal: s.spec.Ordinal,
+		DisplayName: cmp.Or(s.displayName, s.spec.Group),
+		State:       stateNames[verdict.state], Detail: verdict.detail,
+		Slots: limits.Slots, PlayableSlots: limits.Playable,
+		Joins: cmp.Or(s.wishes.Joins, local.Open), Wishes: s.wishes,
+	}
+	if s.game.Counted {
+		self.Players = &s.game.Sample.Online
+	}
+	return self
+}
+
+var stateNames = map[agentv1alpha1.GameState]local.ServerState{
+	agentv1alpha1.GameState_GAME_STATE_STARTING:      local.Starting,
+	agentv1alpha1.GameState_GAME_STATE_READY:         local.Ready,
+	agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING: local.NotAnswering,
+	agentv1alpha1.GameState_GAME_STATE_STOPPING:      local.Stopping,
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agent/local"
+	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+	"github.com/spawnery/spawnery-operator/internal/seats"
+)
+
+// plugin sends what a plugin would, and returns the server as it is then.
+func (p *pod) plugin(method, path, body string) local.Self {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(p.t.Context(), method, "http://"+net.JoinHostPort(p.ip, "9358")+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var self local.Self
+	if err := json.NewDecoder(response.Body).Decode(&self); err != nil || response.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s %s: %s, %v", method, path, response.Status, err)
+	}
+	return self
+}
+
+const twelve = `{"playableSlots": 12}`
+
+func TestWhatAPluginSetsIsReportedAndTakenBack(t *testing.T) {
+	p := newPod(t)
+	manager := p.startManager()
+	p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	manager.orders <- settings(&agentv1alpha1.ServerSettings{MaxPlayers: 40, PlayableSlots: new(int32(30)), DisplayName: "The Lobby"})
+	manager.awaitReport("the limit is the group's", func(r *agentv1alpha1.ServerReport) bool {
+		return r.GetSlots() == 40 && r.PlayableSlots == nil && r.GetJoinsOpen()
+	})
+	want := local.Self{
+		Server: "lobby-ab2c", Group: "lobby", DisplayName: "The Lobby", State: local.Ready, Players: new(0),
+		Slots: 40, PlayableSlots: 30, Joins: local.Open,
+	}
+	if diff := cmp.Diff(want, p.plugin("GET", local.SelfPath, "")); diff != "" {
+		t.Errorf("the server says of itself (-want +got):\n%s", diff)
+	}
+	if got := p.plugin("PUT", local.PlayableSlotsPath, twelve).PlayableSlots; got != 12 {
+		t.Errorf("%d playable seats, want 12", got)
+	}
+	p.plugin("PUT", local.JoinsPath, `{"joins": "Closed"}`)
+	manager.awaitReport("the plugin has its way", func(r *agentv1alpha1.ServerReport) bool { return r.GetPlayableSlots() == 12 && !r.GetJoinsOpen() })
+	p.plugin("PUT", local.JoinsPath, `{"joins": "Open"}`)
+	if got := p.plugin("DELETE", local.PlayableSlotsPath, "").PlayableSlots; got != 30 {
+		t.Errorf("%d playable seats after it was taken back, want the group's 30", got)
+	}
+	manager.awaitReport("it is taken back", func(r *agentv1alpha1.ServerReport) bool { return r.PlayableSlots == nil && r.GetJoinsOpen() })
+}
+
+func TestWhatAPluginSetOutlivesTheAgentAndEndsWithTheGame(t *testing.T) {
+	p := newPod(t)
+	manager := p.startManager()
+	game := p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	p.plugin("PUT", local.PlayableSlotsPath, twelve)
+	p.stop()
+	<-p.ended
+	p.startAgent()
+	restated := func(r *agentv1alpha1.ServerReport) bool { return r.GetPlayableSlots() == 12 && isReady(r) }
+	manager.awaitReport("another agent restates it", restated)
+	game.Stop()
+	<-game.Done()
+	manager.awaitReport("it is gone with its game", func(r *agentv1alpha1.ServerReport) bool { return !isReady(r) && r.PlayableSlots == nil })
+	p.startGame(p.game())
+	manager.awaitReport("the next game begins without it", func(r *agentv1alpha1.ServerReport) bool { return isReady(r) && r.PlayableSlots == nil })
+}
+
+func TestAClosedDoorTurnsBackWhoChoseTheGroupAndNobodyElse(t *testing.T) {
+	p := newPod(t)
+	p.spec.Forwarding, p.spec.MaxPlayers = serverspec.ForwardingNone, 2
+	p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	client, address := p.proxy()
+	before, err := client.Ask(t.Context(), address, p.ask(person(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.plugin("PUT", local.JoinsPath, `{"joins": "Closed"}`)
+	if _, err := client.Renew(t.Context(), address, before.ID, p.ask(person(1))); err != nil {
+		t.Errorf("who was on the way already is turned back: %v", err)
+	}
+	_, err = client.Ask(t.Context(), address, p.ask(person(2)))
+	var refused *seats.Refusal
+	if !errors.As(err, &refused) || refused.Reason != seats.DoorClosed {
+		t.Errorf("who chose the group gets %v, want a refusal %s", err, seats.DoorClosed)
+	}
+	byName := p.ask(person(2))
+	byName.Way = seats.ByName
+	if _, err := client.Ask(t.Context(), address, byName); err != nil {
+		t.Errorf("who named the server: %v", err)
+	}
+}
