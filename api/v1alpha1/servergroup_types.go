@@ -138,6 +138,17 @@ type ServerGroupSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Playable seats",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PlayableSlots int32 `json:"playableSlots,omitempty"`
 
+	// enforcePlayableSlots makes the playable seats of a server a door: once
+	// they are taken a further login is refused, also of who asks for this very
+	// server, up to maxPlayers for players with the permission
+	// spawnery.join.full.<group> alone. Those take no playable seat at the door.
+	// Read at runtime; nobody is kicked when it changes. Default: false.
+	//
+	// +optional
+	// +default=false
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enforce the playable seats",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	EnforcePlayableSlots *bool `json:"enforcePlayableSlots,omitempty"`
+
 	// displayName is what players read. Default: the group's name.
 	//
 	// +optional

@@ -849,6 +849,11 @@ func (in *ServerGroupList) DeepCopyObject() runtime.Object {
 func (in *ServerGroupSpec) DeepCopyInto(out *ServerGroupSpec) {
 	*out = *in
 	out.NetworkRef = in.NetworkRef
+	if in.EnforcePlayableSlots != nil {
+		in, out := &in.EnforcePlayableSlots, &out.EnforcePlayableSlots
+		*out = new(bool)
+		**out = **in
+	}
 	in.Scaling.DeepCopyInto(&out.Scaling)
 	in.Update.DeepCopyInto(&out.Update)
 	if in.Replicas != nil {

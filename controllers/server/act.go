@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -77,6 +78,8 @@ func settingsOf(server *v1alpha1.Server, group *v1alpha1.ServerGroup) *agentv1al
 		Group:       group.Name,
 		DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
 		MaxPlayers:  group.Spec.MaxPlayers,
+
+		EnforcePlayableSlots: ptr.Deref(group.Spec.EnforcePlayableSlots, false),
 	}
 	if group.Spec.PlayableSlots > 0 {
 		settings.PlayableSlots = new(group.Spec.PlayableSlots)

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
@@ -130,5 +133,17 @@ func TestWhatBecameOfAPod(t *testing.T) {
 				t.Errorf("detail = %q, want %q in it", detail, test.wantDetail)
 			}
 		})
+	}
+}
+
+func TestAnAgentIsToldWhatIsReadAtRuntime(t *testing.T) {
+	group := &v1alpha1.ServerGroup{ObjectMeta: metav1.ObjectMeta{Name: "duels"}}
+	group.Spec.MaxPlayers, group.Spec.PlayableSlots, group.Spec.EnforcePlayableSlots = 24, 2, new(true)
+	got := settingsOf(&v1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: "duels-ab2c"}}, group)
+	want := &agentv1alpha1.ServerSettings{
+		Server: "duels-ab2c", Group: "duels", DisplayName: "duels", MaxPlayers: 24, PlayableSlots: new(int32(2)), EnforcePlayableSlots: true,
+	}
+	if !proto.Equal(want, got) {
+		t.Errorf("told %v, want %v", got, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -65,16 +66,6 @@ func (p *pod) startManager() *manager {
 
 // ServerSession implements the channel for one agent.
 func (m *manager) ServerSession(stream agentv1alpha1.Channel_ServerSessionServer) error {
-	go func() {
-		for {
-			select {
-			case order := <-m.orders:
-				_ = stream.Send(order)
-			case <-stream.Context().Done():
-				return
-			}
-		}
-	}()
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -87,10 +78,23 @@ func (m *manager) ServerSession(stream agentv1alpha1.Channel_ServerSessionServer
 			if err := stream.Send(&agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Welcome{Welcome: welcome}}); err != nil {
 				return err
 			}
+			// The first order is the welcome: none may come before it.
+			go m.sendOrders(stream)
 		case *agentv1alpha1.ServerMessage_Report:
 			m.reports <- said.Report
 		case *agentv1alpha1.ServerMessage_SaveResult:
 			m.saved <- said.SaveResult
+		}
+	}
+}
+
+func (m *manager) sendOrders(stream agentv1alpha1.Channel_ServerSessionServer) {
+	for {
+		select {
+		case order := <-m.orders:
+			_ = stream.Send(order)
+		case <-stream.Context().Done():
+			return
 		}
 	}
 }
@@ -205,6 +209,20 @@ func TestSettingsChangeLimitsWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wantRefused(client, address, seats.PlayableSeatsTaken)
+	byName := p.ask(person(8))
+	byName.Way = seats.ByName
+	if _, err := client.Ask(t.Context(), address, byName); err != nil {
+		t.Errorf("playable seats bind who asks for the server although they are not enforced: %v", err)
+	}
+	manager.orders <- settings(&agentv1alpha1.ServerSettings{MaxPlayers: 2, PlayableSlots: &one, EnforcePlayableSlots: true})
+	manager.awaitReport("the group has become smaller still", func(r *agentv1alpha1.ServerReport) bool { return r.GetSlots() == 2 })
+	manager.orders <- settings(&agentv1alpha1.ServerSettings{MaxPlayers: 3, PlayableSlots: &one, EnforcePlayableSlots: true})
+	manager.awaitReport("a seat is free", func(r *agentv1alpha1.ServerReport) bool { return r.GetSlots() == 3 })
+	byName.Player = person(7)
+	var refused *seats.Refusal
+	if _, err := client.Ask(t.Context(), address, byName); !errors.As(err, &refused) || refused.Reason != seats.PlayableSeatsTaken {
+		t.Errorf("enforced playable seats answer %v to who asks for the server", err)
+	}
 	manager.orders <- settings(&agentv1alpha1.ServerSettings{MaxPlayers: 4})
 	manager.awaitReport("the group is larger again", func(r *agentv1alpha1.ServerReport) bool { return r.GetSlots() == 4 })
 	if _, err := client.Ask(t.Context(), address, p.ask(person(1))); err != nil {

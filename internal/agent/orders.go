@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
 	"github.com/spawnery/spawnery-operator/internal/channelclient"
 )
 
@@ -43,6 +44,10 @@ func (a *Agent) settle(settings *agentv1alpha1.ServerSettings) {
 	a.change(func(s *state) {
 		s.maxPlayers = int(settings.GetMaxPlayers())
 		s.playable = int(settings.GetPlayableSlots())
+		s.playableRule = ledger.Advice
+		if settings.GetEnforcePlayableSlots() {
+			s.playableRule = ledger.Enforced
+		}
 		s.displayName = settings.GetDisplayName()
 	})
 }

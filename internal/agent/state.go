@@ -28,6 +28,8 @@ type state struct {
 	// maxPlayers and playable are the manager's last word; 0 while it said
 	// nothing.
 	maxPlayers, playable int
+	// playableRule is what the manager's last word made of the playable seats.
+	playableRule ledger.PlayableRule
 	// displayName is the group's, by the manager's last word.
 	displayName string
 	// wishes are what plugins ask for.
@@ -140,7 +142,7 @@ func (s *state) limits() ledger.Limits {
 		slots = min(slots, s.maxPlayers)
 	}
 	playable := cmp.Or(ptr.Deref(s.wishes.PlayableSlots, 0), s.playable, slots)
-	return ledger.Limits{Slots: slots, Playable: min(playable, slots)}
+	return ledger.Limits{Slots: slots, Playable: min(playable, slots), PlayableRule: s.playableRule}
 }
 
 // report is the whole state as the manager gets it, with the seats that were

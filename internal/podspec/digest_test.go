@@ -79,6 +79,7 @@ func serverChoices() map[string]choice {
 		"image":                         reaches(func(s *v1alpha1.ServerGroupSpec) { s.Image += "-changed" }),
 		"maxPlayers":                    reaches(func(s *v1alpha1.ServerGroupSpec) { s.MaxPlayers++ }),
 		"playableSlots":                 runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.PlayableSlots = 3 }),
+		"enforcePlayableSlots":          runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.EnforcePlayableSlots = new(true) }),
 		"displayName":                   runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.DisplayName = "Changed" }),
 		"scaling":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Scaling.MaxReplicas += 5 }),
 		"update":                        runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Update.MaxUnavailable = 7 }),

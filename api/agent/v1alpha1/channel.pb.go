@@ -853,8 +853,11 @@ type ServerSettings struct {
 	MaxPlayers int32 `protobuf:"varint,4,opt,name=max_players,json=maxPlayers,proto3" json:"max_players,omitempty"`
 	// The group's playable seats. Absent: max_players.
 	PlayableSlots *int32 `protobuf:"varint,5,opt,name=playable_slots,json=playableSlots,proto3,oneof" json:"playable_slots,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// True: nobody gets in beyond the playable seats but who may join full
+	// rounds.
+	EnforcePlayableSlots bool `protobuf:"varint,6,opt,name=enforce_playable_slots,json=enforcePlayableSlots,proto3" json:"enforce_playable_slots,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ServerSettings) Reset() {
@@ -920,6 +923,13 @@ func (x *ServerSettings) GetPlayableSlots() int32 {
 		return *x.PlayableSlots
 	}
 	return 0
+}
+
+func (x *ServerSettings) GetEnforcePlayableSlots() bool {
+	if x != nil {
+		return x.EnforcePlayableSlots
+	}
+	return false
 }
 
 // SaveOrder asks for the world to be written to disk before its pod goes.
@@ -2029,14 +2039,15 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12E\n" +
 	"\bsettings\x18\x02 \x01(\v2'.spawnery.agent.v1alpha1.ServerSettingsH\x00R\bsettings\x128\n" +
 	"\x04save\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.SaveOrderH\x00R\x04saveB\a\n" +
-	"\x05order\"\xc1\x01\n" +
+	"\x05order\"\xf7\x01\n" +
 	"\x0eServerSettings\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12!\n" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12\x1f\n" +
 	"\vmax_players\x18\x04 \x01(\x05R\n" +
 	"maxPlayers\x12*\n" +
-	"\x0eplayable_slots\x18\x05 \x01(\x05H\x00R\rplayableSlots\x88\x01\x01B\x11\n" +
+	"\x0eplayable_slots\x18\x05 \x01(\x05H\x00R\rplayableSlots\x88\x01\x01\x124\n" +
+	"\x16enforce_playable_slots\x18\x06 \x01(\bR\x14enforcePlayableSlotsB\x11\n" +
 	"\x0f_playable_slots\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x91\x01\n" +

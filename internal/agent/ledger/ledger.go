@@ -31,7 +31,20 @@ type Limits struct {
 	Slots int
 	// Playable is how many of them count as capacity; never more than Slots.
 	Playable int
+	// PlayableRule says whom the playable seats bind.
+	PlayableRule PlayableRule
 }
+
+// PlayableRule says whom the playable seats bind.
+type PlayableRule int
+
+const (
+	// Advice binds who comes by choice: who asks for this server gets in.
+	Advice PlayableRule = iota
+	// Enforced binds everybody but those who may join full rounds, and those
+	// take no playable seat.
+	Enforced
+)
 
 // Sample is who is online, by the game's own word.
 type Sample struct {
@@ -70,6 +83,9 @@ type Ledger struct {
 	counted counted
 	online  players
 	seats   map[string]*seat
+	// watchers were let in because they may join full rounds. They stay here
+	// for as long as they have a seat or are online, in lower case.
+	watchers map[string]struct{}
 }
 
 // counted says what is known about the number of players.
@@ -111,7 +127,7 @@ func New(server string, limits Limits) *Ledger {
 	return &Ledger{
 		server: server, newID: uuid.NewString, limits: limits,
 		doorWhy: "the game has not been asked yet",
-		seats:   map[string]*seat{},
+		seats:   map[string]*seat{}, watchers: map[string]struct{}{},
 	}
 }
 
@@ -143,6 +159,7 @@ func (l *Ledger) Observe(sample Sample) {
 	if len(sample.Players) >= sample.Online {
 		// Everybody is named: there is nothing to guess.
 		l.guess(-len(l.seats))
+		l.dismiss()
 		return
 	}
 	l.guess(risen - named)
@@ -269,7 +286,6 @@ func (l *Ledger) expire(now time.Time) {
 
 // refuse says why there is no seat for a player, or nil.
 func (l *Ledger) refuse(now time.Time, ask seats.Ask) *seats.Refusal {
-	limit := l.limit(ask)
 	switch {
 	case ask.Server != l.server:
 		return &seats.Refusal{Reason: seats.WrongServer, Message: fmt.Sprintf("this is %s, not %s", l.server, ask.Server)}
@@ -277,25 +293,26 @@ func (l *Ledger) refuse(now time.Time, ask seats.Ask) *seats.Refusal {
 		return &seats.Refusal{Reason: seats.UnknownCounts, Message: "the game does not tell who is online"}
 	case l.hasPlace(ask.Player):
 		return nil
-	case l.taken() < limit:
-		return nil
-	case limit < l.limits.Slots:
-		return &seats.Refusal{Reason: seats.PlayableSeatsTaken, Message: fmt.Sprintf("all %d playable seats are taken", limit)}
-	default:
-		return &seats.Refusal{Reason: seats.Full, Message: fmt.Sprintf("all %d seats are taken", limit)}
+	case l.taken() >= l.limits.Slots:
+		return &seats.Refusal{Reason: seats.Full, Message: fmt.Sprintf("all %d seats are taken", l.limits.Slots)}
+	case l.playing(ask) >= l.limits.Playable:
+		return &seats.Refusal{Reason: seats.PlayableSeatsTaken, Message: fmt.Sprintf("all %d playable seats are taken", l.limits.Playable)}
 	}
+	return nil
 }
 
-func (l *Ledger) limit(ask seats.Ask) int {
-	if ask.Bypass {
-		return l.limits.Slots
+// playing is how many playable seats are taken for whoever asks; none for those
+// whom they do not bind.
+func (l *Ledger) playing(ask seats.Ask) int {
+	switch {
+	case ask.Bypass:
+		return 0
+	case l.limits.PlayableRule == Enforced:
+		return l.taken() - l.watching()
+	case ask.Way == seats.ByName:
+		return 0
 	}
-	switch ask.Way {
-	case seats.ByName:
-		return l.limits.Slots
-	case seats.ByChoice:
-	}
-	return min(l.limits.Playable, l.limits.Slots)
+	return l.taken()
 }
 
 // hasPlace is true for a player who is counted already.
@@ -331,6 +348,11 @@ func (l *Ledger) grant(now time.Time, id string, ask seats.Ask) seats.Seat {
 		granted.state = rejoining
 	}
 	l.seats[id] = granted
+	if ask.Bypass {
+		l.watchers[nameOf(ask.Player)] = struct{}{}
+	} else {
+		delete(l.watchers, nameOf(ask.Player))
+	}
 	return l.answer(id)
 }
 

@@ -271,6 +271,38 @@ func TestLimitsChangeAtRuntime(t *testing.T) {
 	wantRefused(t, l, start, byName(player(2)), seats.Full)
 }
 
+func TestEnforcedSeatsBindEverybodyButWatchersWhoTakeNone(t *testing.T) {
+	watcher := func(n int) seats.Ask {
+		ask := byName(player(n))
+		ask.Bypass = true
+		return ask
+	}
+	l := open(ledger.Limits{Slots: 4, Playable: 2, PlayableRule: ledger.Enforced})
+	mustAsk(t, l, start, watcher(90))
+	mustAsk(t, l, start, byChoice(player(1)))
+	l.Observe(ledger.Sample{At: start, Online: 2, Players: []seats.Player{player(90), player(1)}})
+	mustAsk(t, l, start, byName(player(2)))
+	wantRefused(t, l, start, byName(player(3)), seats.PlayableSeatsTaken)
+	wantRefused(t, l, start, byChoice(player(3)), seats.PlayableSeatsTaken)
+	mustAsk(t, l, start, watcher(91))
+	wantRefused(t, l, start, watcher(92), seats.Full)
+
+	l.SetLimits(ledger.Limits{Slots: 5, Playable: 2, PlayableRule: ledger.Advice})
+	mustAsk(t, l, start, byName(player(3)))
+}
+
+func TestAWatcherWhoLeftIsCountedLikeAnybodyWhenTheyPlay(t *testing.T) {
+	l := open(ledger.Limits{Slots: 4, Playable: 1, PlayableRule: ledger.Enforced})
+	watching := byName(player(90))
+	watching.Bypass = true
+	seat := mustAsk(t, l, start, watching)
+	l.Observe(ledger.Sample{At: start, Online: 1, Players: []seats.Player{player(90)}})
+	l.Release(seat.ID)
+	l.Observe(ledger.Sample{At: start})
+	mustAsk(t, l, start, byChoice(player(90)))
+	wantRefused(t, l, start, byChoice(player(1)), seats.PlayableSeatsTaken)
+}
+
 func TestARushNeverOvershoots(t *testing.T) {
 	const rush, slots = 1000, 12
 	l := open(ledger.Limits{Slots: 100, Playable: slots}, players(3)...)

@@ -517,6 +517,10 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerDrain
       default:
         timeoutSeconds: 60
+    - name: enforcePlayableSlots
+      type:
+        scalar: boolean
+      default: false
     - name: env
       type:
         list:

@@ -31,6 +31,12 @@ type ServerGroupSpecApplyConfiguration struct {
 	// playableSlots is how many of a server's seats count as capacity; what a
 	// plugin sets on a server comes first. Default: maxPlayers.
 	PlayableSlots *int32 `json:"playableSlots,omitempty"`
+	// enforcePlayableSlots makes the playable seats of a server a door: once
+	// they are taken a further login is refused, also of who asks for this very
+	// server, up to maxPlayers for players with the permission
+	// spawnery.join.full.<group> alone. Those take no playable seat at the door.
+	// Read at runtime; nobody is kicked when it changes. Default: false.
+	EnforcePlayableSlots *bool `json:"enforcePlayableSlots,omitempty"`
 	// displayName is what players read. Default: the group's name.
 	DisplayName *string `json:"displayName,omitempty"`
 	// scaling sizes an Ephemeral group; required there, forbidden for
@@ -120,6 +126,14 @@ func (b *ServerGroupSpecApplyConfiguration) WithMaxPlayers(value int32) *ServerG
 // If called multiple times, the PlayableSlots field is set to the value of the last call.
 func (b *ServerGroupSpecApplyConfiguration) WithPlayableSlots(value int32) *ServerGroupSpecApplyConfiguration {
 	b.PlayableSlots = &value
+	return b
+}
+
+// WithEnforcePlayableSlots sets the EnforcePlayableSlots field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EnforcePlayableSlots field is set to the value of the last call.
+func (b *ServerGroupSpecApplyConfiguration) WithEnforcePlayableSlots(value bool) *ServerGroupSpecApplyConfiguration {
+	b.EnforcePlayableSlots = &value
 	return b
 }
 
