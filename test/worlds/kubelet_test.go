@@ -36,10 +36,12 @@ type node struct {
 	silent bool
 	// stuck is true while pods wait for their volumes.
 	stuck bool
+	// resizes is false where no volume ever grows, whatever its class allows.
+	resizes bool
 }
 
 func newNode(t *trial, random *rand.Rand) *node {
-	return &node{trial: t, random: random, agents: map[types.UID]context.CancelFunc{}, ending: map[types.UID]bool{}}
+	return &node{trial: t, random: random, resizes: random.IntN(2) == 0, agents: map[types.UID]context.CancelFunc{}, ending: map[types.UID]bool{}}
 }
 
 func (n *node) set(silent, stuck bool) {
@@ -150,12 +152,12 @@ func (n *node) end(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// claim takes what became of a claim: it gets a volume, and what it asks for
-// beyond that often and not always.
+// claim takes what became of a claim: it gets a volume, and, where volumes grow,
+// often what it asks for beyond that.
 func (n *node) claim(ctx context.Context, claim *corev1.PersistentVolumeClaim) {
 	requested := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	capacity, bound := claim.Status.Capacity[corev1.ResourceStorage]
-	if bound && (capacity.Cmp(requested) >= 0 || n.draw(2) == 0) {
+	if bound && (capacity.Cmp(requested) >= 0 || !n.resizes || n.draw(2) == 0) {
 		return
 	}
 	n.running.Go(func() {

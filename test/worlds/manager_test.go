@@ -28,9 +28,10 @@ type process struct {
 }
 
 // startManager starts a manager that sees this trial's namespace alone, as the
-// account that the operator is installed with.
+// account that the operator is installed with. Without kinds it would wait for
+// them: controller-runtime does not even end then when it is told to.
 func (t *trial) startManager() {
-	if t.manager != nil {
+	if t.manager != nil || t.kindless {
 		return
 	}
 	t.lives++
@@ -90,12 +91,20 @@ func (t *trial) stopManager() {
 	if t.manager == nil {
 		return
 	}
-	t.manager.stop()
-	err := <-t.manager.ended
-	t.manager.wire.cut()
+	one := t.manager
 	t.manager = nil
-	t.ledger.note(time.Now(), "manager: has ended: %v", err)
+	one.stop()
+	select {
+	case err := <-one.ended:
+		one.wire.cut()
+		t.ledger.note(time.Now(), "manager: has ended: %v", err)
+	case <-time.After(stopsWithin):
+		t.Fatalf("the manager has not stopped after %s", stopsWithin)
+	}
 }
+
+// stopsWithin is longer than any manager takes that can stop.
+const stopsWithin = 30 * time.Second
 
 // reviveManager starts another manager where the last one has crashed.
 func (t *trial) reviveManager() {

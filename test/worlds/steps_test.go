@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,9 +39,10 @@ func steps() []step {
 	return []step{
 		{"delete the group", 5, (*trial).deleteGroup},
 		{"make the group", 8, (*trial).makeGroup},
+		{"make the group anew", 6, (*trial).makeGroupAnew},
 		{"change replicas", 7, (*trial).changeReplicas},
 		{"change the image", 4, (*trial).changeImage},
-		{"change the size", 5, (*trial).changeSize},
+		{"change the size", 8, (*trial).changeSize},
 		{"delete a Server", 7, (*trial).deleteServer},
 		{"strip a Server", 3, (*trial).stripServer},
 		{"copy a Server", 4, (*trial).copyServer},
@@ -138,6 +140,20 @@ func (t *trial) deleteGroup() {
 	how := t.propagation()
 	err := t.people.Delete(t.Context(), &v1alpha1.ServerGroup{ObjectMeta: t.named(groupName)}, client.PropagationPolicy(how))
 	t.says(err, "delete ServerGroup %s, %s", groupName, how)
+}
+
+// makeGroupAnew deletes the group, waits a while until it is gone, and makes it
+// again with other numbers.
+func (t *trial) makeGroupAnew() {
+	t.deleteGroup()
+	gone := func() bool {
+		return apierrors.IsNotFound(t.people.Get(t.Context(), t.key(groupName), &v1alpha1.ServerGroup{}))
+	}
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline) && !gone(); {
+		t.poke()
+		wait(t.Context(), 50*time.Millisecond)
+	}
+	t.makeGroup()
 }
 
 // edit changes the group's spec, whatever the manager writes meanwhile.

@@ -107,8 +107,10 @@ type trial struct {
 	manager *process
 	lives   int
 	// gone is true while the operator is uninstalled.
-	gone   bool
-	copies int
+	gone bool
+	// kindless is true while the kinds are deleted.
+	kindless bool
+	copies   int
 }
 
 // newTrial prepares the namespaces, and watches from before anything happens.

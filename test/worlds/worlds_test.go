@@ -38,8 +38,8 @@ const (
 	patience = 90 * time.Second
 	// fewestSteps and moreSteps bound how much happens in a trial.
 	fewestSteps, moreSteps = 5, 10
-	// together is how many trials share the machine: most of a trial is waiting.
-	together = 6
+	// oneIn is how many trials there are to one in which the kinds are deleted.
+	oneIn = 25
 )
 
 // auditPolicy logs who writes claims.
@@ -61,23 +61,27 @@ func TestNoWorldIsEverLost(t *testing.T) {
 	}
 	t.Logf("the first of %d trials has seed %d", *trials, first)
 	s := newStage(t)
-	slots := make(chan struct{}, together)
 	t.Run("trials", func(t *testing.T) {
 		for number := range *trials {
 			seed := first + uint64(number)
 			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 				t.Parallel()
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				newTrial(t, s, number, seed).live()
+				newTrial(t, s, number, seed).live(steps())
 			})
 		}
 	})
+	// The kinds are everybody's, so these trials have the cluster to themselves.
+	for number := range (*trials + oneIn - 1) / oneIn {
+		seed := first + uint64(number)
+		t.Run(fmt.Sprintf("without kinds, seed %d", seed), func(t *testing.T) {
+			newTrial(t, s, *trials+number, seed).live(append(steps(), step{"delete the kinds", 50, (*trial).deleteKinds}))
+		})
+	}
 	t.Run("nobody but people wrote more of a claim than its creation and its size", func(t *testing.T) { onlyGrown(t, s) })
 }
 
 // live plays a trial from its beginning to the judgement.
-func (t *trial) live() {
+func (t *trial) live(all []step) {
 	defer t.tidy()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -98,7 +102,7 @@ func (t *trial) live() {
 	t.settle(1500 * time.Millisecond)
 	for range fewestSteps + t.random.IntN(moreSteps) {
 		t.reviveManager()
-		t.step()
+		t.step(all)
 		t.poke()
 		t.pause()
 	}
@@ -110,8 +114,7 @@ func (t *trial) live() {
 }
 
 // step does one thing at random.
-func (t *trial) step() {
-	all := steps()
+func (t *trial) step(all []step) {
 	sum := 0
 	for _, one := range all {
 		sum += one.weight
@@ -161,6 +164,9 @@ func (t *trial) poke() {
 func (t *trial) restore() {
 	t.ledger.note(time.Now(), "restore: no more faults")
 	t.node.set(false, false)
+	if t.kindless {
+		t.makeKinds()
+	}
 	if t.gone {
 		t.install()
 	}
@@ -266,6 +272,7 @@ func (t *trial) tidy() {
 	for _, kind := range []client.Object{&v1alpha1.ServerGroup{}, &v1alpha1.ProxyGroup{}, &v1alpha1.Network{}, &v1alpha1.Server{}} {
 		_ = t.people.DeleteAllOf(t.Context(), kind, here)
 	}
+	t.release()
 	_ = t.people.DeleteAllOf(t.Context(), &corev1.Pod{}, here, client.GracePeriodSeconds(0))
 }
 
