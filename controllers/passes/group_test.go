@@ -34,7 +34,6 @@ func serverGroupPasses() map[string]func(*world) {
 		"a taken ordinal holds up no other":                   takenOrdinal,
 		"a lowered ceiling takes empty servers":               loweredCeiling,
 		"a refused create is told in status":                  refusedCreate,
-		"an edit rolls nothing":                               editRollsNothing,
 		"two passes on one lagging cache order once":          laggingCache,
 		"a group made again has ordered nothing":              madeAgain,
 		"silence of most agents stops growth and shrinking":   silentChannel,
@@ -327,16 +326,6 @@ func refusedCreate(w *world) {
 	w.settle(aGroup, "hub")
 	w.Expect(w.groupStatus("survival").ObservedGeneration).To(gomega.HaveValue(gomega.BeEquivalentTo(1)))
 	w.Expect(w.settle(aGroup, "survival").RequeueAfter).To(gomega.Equal(30 * time.Second))
-}
-
-func editRollsNothing(w *world) {
-	w.ordinal()
-	w.serve("survival-0", 2)
-	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Image = "ghcr.io/spawnery/purpur:26.4" })
-	w.settle(aGroup, "survival")
-	w.settle(aServer, "survival-0")
-	w.Expect(w.serverStatus("survival-0").Phase).To(gomega.Equal(v1alpha1.ServerReady))
-	w.Expect(w.groupStatus("survival").UpdatedReplicas).To(gomega.HaveValue(gomega.BeZero()))
 }
 
 func laggingCache(w *world) {

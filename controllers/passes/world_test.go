@@ -54,7 +54,7 @@ func TestPasses(t *testing.T) {
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
-		"Node": nodePasses(),
+		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -137,7 +137,7 @@ func (r *Reconciler) observePod(ctx context.Context, server *v1alpha1.Server, se
 		return nil
 	}
 	made := server.Status.PodUID != ""
-	if !made && cached == nil && !nameWasHeld(server) {
+	if !made && cached == nil && !sighting.NameHeld(server) {
 		seen.podState = phase.PodNotMade
 		return nil
 	}
@@ -201,13 +201,6 @@ func (r *Reconciler) ours(server *v1alpha1.Server, pod *corev1.Pod) bool {
 	return server.Status.PodUID == "" || server.Status.PodUID == string(pod.UID)
 }
 
-// nameWasHeld is true when the last pass found another pod with the name.
-func nameWasHeld(server *v1alpha1.Server) bool {
-	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
-	return accepted != nil &&
-		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
-}
-
 // life is the observation in the words of the decision about a server's life.
 func (r *Reconciler) life(seen observation) *sighting.Life {
 	life := &sighting.Life{
@@ -221,6 +214,10 @@ func (r *Reconciler) life(seen observation) *sighting.Life {
 		Presence:        seen.presence,
 		LeaderSince:     r.LeaderSince(),
 		StartupDeadline: r.StartupDeadline,
+	}
+	if seen.twin != "" {
+		// It is given no pod, so that its clock says nothing of its world.
+		life.PodHash = ""
 	}
 	if seen.pod != nil && seen.pod.DeletionTimestamp != nil {
 		life.PodGraceEnds = seen.pod.DeletionTimestamp.Time

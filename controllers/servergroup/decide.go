@@ -23,6 +23,9 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) sizin
 		LeaderSince: r.LeaderSince(),
 		Spareable:   r.spareable.of(group.UID),
 	}
+	if seen.mounts != nil {
+		in.Unmakeable = seen.mounts.Error()
+	}
 	if seen.ticking {
 		in.Trigger = scaling.OnTick
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
 // observePods lists the pods of the group's servers that the cache shows.
@@ -30,9 +31,12 @@ func (r *Reconciler) observePods(ctx context.Context, group *v1alpha1.ServerGrou
 	return nil
 }
 
-// podView says whether the cache shows the pod that a Server's status names.
+// podView says whether the cache shows the pod that a Server's status names, or
+// why it names none.
 func (o observation) podView(server *v1alpha1.Server) fleet.PodView {
 	switch uid := types.UID(server.Status.PodUID); {
+	case uid == "" && sighting.NameHeld(server):
+		return fleet.PodNameHeld
 	case uid == "":
 		return fleet.PodNone
 	case o.pods[uid] != nil:

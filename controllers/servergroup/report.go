@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -34,7 +36,7 @@ func (r *Reconciler) report(
 	set := conditions.From(was.Conditions, group.Generation, seen.now)
 	reportAccepted(set, group, seen, ended)
 	reportSize(set, seen, decided)
-	reportFailures(set, decided.Failures)
+	reportFailures(set, decided)
 	reportNodes(set, seen, decided)
 	if group.IsEphemeral() {
 		reportLimit(set, decided)
@@ -163,7 +165,7 @@ func reportAccepted(set *conditions.Set, group *v1alpha1.ServerGroup, seen obser
 
 func reportSize(set *conditions.Set, seen observation, decided sizing.Plan) {
 	count := countServers(seen)
-	message := fmt.Sprintf("ready: %d, the floor is %d", count.ready, decided.Floor)
+	message := withUnready(fmt.Sprintf("ready: %d, the floor is %d", count.ready, decided.Floor), decided)
 	if count.ready >= decided.Floor {
 		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
 	} else {
@@ -195,35 +197,36 @@ func rollingOut(changeover rollout.Plan) string {
 	return done + "; " + changeover.Note
 }
 
-func reportFailures(set *conditions.Set, failures backoff.Decision) {
-	switch failures.State {
-	case backoff.BackingOff:
-		set.True(v1alpha1.ConditionBackingOff, v1alpha1.ReasonCrashLoopBackoff, failures.Note)
-	case backoff.GaveUp:
-		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonGaveUp, failures.Note)
-	case backoff.Calm, backoff.Retrying:
-		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonNoRecentFailures, failures.Note)
+// withUnready adds to a message which ordinals do not serve, and why.
+func withUnready(message string, decided sizing.Plan) string {
+	few := decided.Unready
+	if more := len(few) - namedServers; more > 0 {
+		few = append(slices.Clone(few[:namedServers]), fmt.Sprintf("and %d more", more))
 	}
-	if failures.State == backoff.GaveUp {
-		set.True(v1alpha1.ConditionDegraded, v1alpha1.ReasonCrashLoopBackoff, fmt.Sprintf(
-			"%d attempts in a row failed, the last at %s; look at the failed Server, then edit this group, or give its annotation %s another value, to start over",
-			failures.Streak.Failures, failures.Streak.LastFailureAt.UTC().Format(time.RFC3339), v1alpha1.AnnotationRetry))
-		return
-	}
-	set.False(v1alpha1.ConditionDegraded, v1alpha1.ReasonNoRecentFailures, failures.Note)
+	return strings.Join(append([]string{message}, few...), "; ")
 }
 
-// reportResize tells of claims that could not grow; nothing is said while none
-// was asked to.
-func reportResize(set *conditions.Set, seen observation) {
-	for i := range seen.objects {
-		if refused := seen.objects[i].Status.StorageResizeError; refused != "" {
-			set.False(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResizeRefused,
-				fmt.Sprintf("the claim of %s keeps its size: %s", seen.objects[i].Name, refused))
-			return
-		}
+func reportFailures(set *conditions.Set, decided sizing.Plan) {
+	failures := decided.Failures
+	note := failures.Note
+	if failures.State != backoff.Calm {
+		note = withUnready(note, decided)
 	}
-	set.True(v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResized, "every claim asks for spec.storage.size, or more")
+	switch failures.State {
+	case backoff.BackingOff:
+		set.True(v1alpha1.ConditionBackingOff, v1alpha1.ReasonCrashLoopBackoff, note)
+	case backoff.GaveUp:
+		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonGaveUp, note)
+	case backoff.Calm, backoff.Retrying:
+		set.False(v1alpha1.ConditionBackingOff, v1alpha1.ReasonNoRecentFailures, note)
+	}
+	if failures.State == backoff.GaveUp {
+		set.True(v1alpha1.ConditionDegraded, v1alpha1.ReasonCrashLoopBackoff, withUnready(fmt.Sprintf(
+			"%d attempts in a row failed, the last at %s; look at the failed Server, then edit this group, or give its annotation %s another value, to start over",
+			failures.Streak.Failures, failures.Streak.LastFailureAt.UTC().Format(time.RFC3339), v1alpha1.AnnotationRetry), decided))
+		return
+	}
+	set.False(v1alpha1.ConditionDegraded, v1alpha1.ReasonNoRecentFailures, note)
 }
 
 // reportLimit says what the ceiling holds back, and why.

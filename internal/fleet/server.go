@@ -45,6 +45,19 @@ const (
 	PodUnseen
 	// PodSeen means the cache shows it.
 	PodSeen
+	// PodNameHeld means no pod was made yet, because another has its name.
+	PodNameHeld
+)
+
+// Resize says whether a server's file system is smaller than its volume.
+type Resize uint8
+
+const (
+	// ResizeNone means that there is nothing to do.
+	ResizeNone Resize = iota
+	// ResizePending means that its volume has grown, and its file system does so
+	// when a pod mounts it anew.
+	ResizePending
 )
 
 // NodeOutlook says whether a server's node is about to leave.
@@ -107,6 +120,7 @@ type Server struct {
 	Pod      PodView
 	Node     NodeOutlook
 	Door     Door
+	Resize   Resize
 
 	Seats
 	Presence
@@ -141,7 +155,8 @@ func (s *Server) Leaving() bool {
 // Current is true for a server of its group's spec, and for one whose pod is
 // still to be made: it will be made from the spec that the group has then.
 func (s *Server) Current() bool {
-	return s.Spec == SpecCurrent || (s.Phase == v1alpha1.ServerPending && s.Pod == PodNone)
+	unmade := s.Pod == PodNone || s.Pod == PodNameHeld
+	return s.Spec == SpecCurrent || (s.Phase == v1alpha1.ServerPending && unmade)
 }
 
 // FirstStart is true while a server is on its way to its first Ready.

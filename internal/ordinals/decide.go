@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ordinals sizes a persistent group: which ordinals are missing, and
-// which one may go.
+// which one may go, because nobody wants it any more or because it comes back
+// better.
 package ordinals
 
 import (
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 )
 
@@ -33,6 +33,12 @@ type Input struct {
 	Channel fleet.Channel
 	// LeaderSince is when this manager began to lead.
 	LeaderSince time.Time
+	// Retention is how long a failed server is kept.
+	Retention time.Duration
+	// LastFailureAt is when a start failed last, zero for never.
+	LastFailureAt time.Time
+	// Unmakeable says why no server could be made now, empty when one could.
+	Unmakeable string
 }
 
 // TakeDown is one server to delete. It drains before it goes.
@@ -57,28 +63,46 @@ type Plan struct {
 	// Duplicates are the ordinals that more than one Server carries. They are
 	// reported and never acted on: nobody can tell which one is right.
 	Duplicates []int
+	// Update is how far a change of the spec is.
+	Update Update
+	// Unready says of each required ordinal that does not serve which it is, why,
+	// since when, and what comes next.
+	Unready []string
 	// Recheck is when time alone changes the plan, zero if it does not.
 	Recheck time.Time
 	// Note says to a person what is done, and why.
 	Note string
 }
 
+// Update is how far the required ordinals are with a change of the spec.
+type Update struct {
+	// Updated, Old and Leaving count servers: of the group's spec, of an old one,
+	// and of an old one on the way out.
+	Updated, Old, Leaving int
+	// Note says to a person what comes next; empty when nothing does.
+	Note string
+}
+
 // DecidePersistentSize creates what is missing below replicas, all of it in
-// one pass, and takes down what is above, one at a time from the top, whoever
-// is on it: no other server can take its place, and the drain protects its
-// players.
+// one pass, and takes down one server at a time. What is above replicas goes
+// first, from the top and whoever is on it: no other server can take its place,
+// and the drain protects its players. A required ordinal goes only to come back:
+// off a node that leaves, of a new spec, or with a larger file system.
 func DecidePersistentSize(in Input) Plan {
+	in.Servers = slices.SortedFunc(slices.Values(in.Servers), func(a, b fleet.Server) int {
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Name, b.Name))
+	})
 	held := carriers(&in)
-	var plan Plan
+	plan := Plan{Duplicates: duplicates(held), Update: progress(&in)}
 	for ordinal := range in.Replicas {
 		if held[ordinal] == 0 {
 			plan.Waiting = append(plan.Waiting, ordinal)
 		}
 	}
-	plan.Duplicates = duplicates(held)
 	sight, sighted := fleet.SightOf(in.Servers, in.LeaderSince, in.Now)
 	switch {
 	case in.Channel == fleet.ChannelDegraded:
+		plan.Unready = unready(&in, held)
 		plan.Note = "most agents are silent: nothing is created or removed"
 		return plan
 	case in.Gate.State() == fleet.GateOpen:
@@ -87,11 +111,11 @@ func DecidePersistentSize(in Input) Plan {
 		plan.Recheck = in.Gate.OpensAt()
 	}
 	if sight == fleet.SightComplete {
-		plan.TakeDown = surplus(&in, held)
-		plan.departing(&in, held)
+		plan.takeDown(&in, held)
 	} else {
 		plan.Recheck = fleet.Earliest(plan.Recheck, sighted)
 	}
+	plan.Unready = unready(&in, held)
 	plan.Note = note(&in, &plan)
 	return plan
 }
@@ -122,37 +146,20 @@ func duplicates(held map[int]int) []int {
 	return twice
 }
 
-// surplus is the highest ordinal at or above replicas, unless somebody of the
-// group is leaving already.
-func surplus(in *Input, held map[int]int) *TakeDown {
-	var above []fleet.Server
-	for _, s := range in.Servers {
-		if s.Leaving() || slices.Contains(in.Expected.Deletes, s.Name) {
-			return nil
-		}
-		if s.Ordinal >= in.Replicas && held[s.Ordinal] == 1 {
-			above = append(above, s)
-		}
-	}
-	if len(above) == 0 {
-		return nil
-	}
-	highest := slices.MaxFunc(above, func(a, b fleet.Server) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	return &TakeDown{
-		Name:   highest.Name,
-		Reason: v1alpha1.ReasonSurplusOrdinal,
-		Note:   fmt.Sprintf("ordinal %d is not below the %d replicas wanted; its claim stays", highest.Ordinal, in.Replicas),
-	}
-}
-
 func note(in *Input, plan *Plan) string {
+	said := fmt.Sprintf("replicas %d: ", in.Replicas)
 	switch {
 	case len(plan.CreateOrdinals) > 0:
-		return fmt.Sprintf("replicas %d: create ordinals %v", in.Replicas, plan.CreateOrdinals)
+		said += fmt.Sprintf("create ordinals %v", plan.CreateOrdinals)
 	case len(plan.Waiting) > 0:
-		return fmt.Sprintf("replicas %d: ordinals %v wait, because starts have failed", in.Replicas, plan.Waiting)
+		said += fmt.Sprintf("ordinals %v wait, because starts have failed", plan.Waiting)
 	case plan.TakeDown != nil:
-		return fmt.Sprintf("replicas %d: take down %s", in.Replicas, plan.TakeDown.Name)
+		said += "take down " + plan.TakeDown.Name
+	default:
+		said += "nothing to do"
 	}
-	return fmt.Sprintf("replicas %d: nothing to do", in.Replicas)
+	if len(plan.Duplicates) > 0 {
+		said += fmt.Sprintf("; ordinals %v are carried by several Servers, of which none is touched", plan.Duplicates)
+	}
+	return said
 }

@@ -31,6 +31,7 @@ func (p *Plan) departing(in *Input, held map[int]int) {
 	})
 	if other := unsettled(in, held, next); other != "" {
 		p.NodeWait = fmt.Sprintf("%s waits for %s", next.Name, other)
+		p.Recheck = fleet.Earliest(p.Recheck, in.Gate.OpensAt())
 		return
 	}
 	p.TakeDown = &TakeDown{
@@ -47,12 +48,14 @@ func occupancy(in *Input, s fleet.Server) int {
 }
 
 // unsettled names what has to be over before an ordinal goes: somebody else's
-// leaving, and for one with players any ordinal that is on its way.
+// leaving, what keeps it from being made again, and for one with players any
+// ordinal that is on its way.
 func unsettled(in *Input, held map[int]int, next fleet.Server) string {
-	for _, s := range in.Servers {
-		if s.Leaving() || slices.Contains(in.Expected.Deletes, s.Name) {
-			return s.Name + ", which is on its way out"
-		}
+	if name := leaver(in); name != "" {
+		return name + ", which is on its way out"
+	}
+	if why := shut(in); why != "" {
+		return "the right to be made again: " + why
 	}
 	if occupancy(in, next) == 0 {
 		return ""

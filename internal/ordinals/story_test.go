@@ -14,11 +14,18 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/phase"
 )
 
-// world plays a group whose ordinal 1 has a broken volume: its pod never runs.
-// Phases, failures and size are decided by the packages that decide them in
-// production; the world only carries the decisions out, every five seconds.
+// world plays a group of which some ordinals never run. Phases, failures and
+// size are decided by the packages that decide them in production; the world
+// only carries the decisions out, every five seconds.
 type world struct {
-	clock      time.Time
+	clock    time.Time
+	replicas int
+	// runs says whether the pod of an ordinal runs, by the spec it is made of.
+	runs func(ordinal int, spec fleet.SpecAge) bool
+	// notReady is the most ordinals that did not serve at once, since it was last
+	// set, and taken are the servers taken down, in order.
+	notReady   int
+	taken      []string
 	servers    []fleet.Server
 	streak     backoff.Streak
 	seen       int64
@@ -37,29 +44,54 @@ func (w *world) step() {
 	w.streak = backoff.CountFailures(backoff.History{
 		Streak: w.streak, Seen: w.seen, Generation: w.generation,
 		Success: backoff.AllRequiredReady, Servers: w.servers,
-	}, []int{0, 1})
+	}, w.required())
 	w.seen = w.generation
 	plan := ordinals.DecidePersistentSize(ordinals.Input{
-		Now: w.clock, Replicas: 2, Servers: w.servers,
+		Now: w.clock, Replicas: w.replicas, Servers: w.servers,
 		Gate: backoff.MayCreate(backoff.DecideBackoff(w.streak, w.clock)),
 	})
+	w.notReady = max(w.notReady, len(plan.Unready))
 	for _, ordinal := range plan.CreateOrdinals {
-		w.servers = append(w.servers, fleet.Server{Ordinal: ordinal, Phase: v1alpha1.ServerPending})
+		w.servers = append(w.servers, server(ordinal, v1alpha1.ServerPending))
 		if ordinal == 1 {
 			w.attempts = append(w.attempts, w.clock)
 		}
 	}
+	if plan.TakeDown != nil {
+		w.taken = append(w.taken, plan.TakeDown.Name)
+		for i := range w.servers {
+			if w.servers[i].Name == plan.TakeDown.Name {
+				w.servers[i].Deletion = fleet.DeletionAsked
+			}
+		}
+	}
+}
+
+func (w *world) required() []int {
+	var all []int
+	for ordinal := range w.replicas {
+		all = append(all, ordinal)
+	}
+	return all
+}
+
+// edit changes the spec: what runs is of an old one.
+func (w *world) edit(runs func(ordinal int, spec fleet.SpecAge) bool) {
+	for i := range w.servers {
+		w.servers[i].Spec = fleet.SpecOld
+	}
+	w.generation, w.runs, w.notReady, w.taken = w.generation+1, runs, 0, nil
 }
 
 // live moves one server as far as it goes in this pass.
 func (w *world) live(s *fleet.Server) {
 	for range 7 {
 		in := phase.Input{
-			Now: w.clock, Phase: s.Phase, Acceptance: phase.Accepted, Presence: s.Presence, Clocks: s.Clocks,
+			Now: w.clock, Phase: s.Phase, Acceptance: phase.Accepted, Clocks: s.Clocks, Deletion: s.Deletion,
 			Limits: phase.Limits{Startup: 300 * time.Second, Drain: time.Minute, Retention: 3600 * time.Second},
 			Pod:    phase.PodWaiting,
 		}
-		if s.Ordinal == 0 {
+		if w.runs(s.Ordinal, s.Spec) {
 			in.Pod, in.Agent = phase.PodReady, phase.AgentReady
 		}
 		d := phase.Decide(in)
@@ -80,12 +112,16 @@ func (w *world) run(until func() bool) bool {
 	return false
 }
 
+func newWorld(replicas int, runs func(int, fleet.SpecAge) bool) *world {
+	return &world{clock: now, generation: 1, seen: 1, replicas: replicas, runs: runs}
+}
+
 func broken(s fleet.Server) bool { return s.Ordinal == 1 }
 
 // givenUp plays until the group gives up, and says when the first failure was.
 func givenUp(t *testing.T) (*world, time.Time) {
 	t.Helper()
-	w := &world{clock: now, generation: 1, seen: 1}
+	w := newWorld(2, func(ordinal int, _ fleet.SpecAge) bool { return ordinal != 1 })
 	if !w.run(func() bool { return w.streak.Failures == 1 }) {
 		t.Fatal("the first failure is never counted")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -158,7 +159,18 @@ func ServerOf(server *v1alpha1.Server, group Group, pod fleet.PodView, presence 
 	if !ptr.Deref(server.Status.JoinsOpen, true) {
 		seen.Door = fleet.DoorClosed
 	}
+	if ptr.Deref(server.Status.StorageResizePending, false) {
+		seen.Resize = fleet.ResizePending
+	}
 	return seen
+}
+
+// NameHeld is true when the last pass over a Server found another pod with its
+// name.
+func NameHeld(server *v1alpha1.Server) bool {
+	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
+	return accepted != nil &&
+		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
 }
 
 // seatsOf settles a server's seats. Before it has said anything they are those

@@ -41,6 +41,8 @@ type Input struct {
 	LeaderSince time.Time
 	// Spareable is that of the last plan.
 	Spareable scaling.Spareable
+	// Unmakeable says why no server could be made now, empty when one could.
+	Unmakeable string
 }
 
 // Creation is one Server to make.
@@ -79,9 +81,12 @@ type Plan struct {
 	Limit scaling.Limit
 	// Spareable is for the next decision.
 	Spareable scaling.Spareable
-	// Changeover is the step an ephemeral group takes to a new spec. What it asks
-	// for is in the plan.
+	// Changeover is the step a group takes to a new spec. What it asks for is in
+	// the plan; for a persistent group it holds the progress and the note alone.
 	Changeover rollout.Plan
+	// Unready says of each required ordinal that does not serve which it is, why,
+	// since when, and what comes next.
+	Unready []string
 	// NodeWait says what the next server on a node that leaves waits for; empty
 	// when it waits for nothing.
 	NodeWait string
@@ -174,6 +179,10 @@ func (p *Plan) persistent(in Input) {
 		Gate:        backoff.MayCreate(p.Failures),
 		Channel:     in.Channel,
 		LeaderSince: in.LeaderSince,
+		Retention:   time.Duration(ptr.Deref(in.Group.Spec.FailedRetentionSeconds, 0)) * time.Second,
+		Unmakeable:  in.Unmakeable,
+
+		LastFailureAt: p.Failures.Streak.LastFailureAt,
 	})
 	for _, ordinal := range sized.CreateOrdinals {
 		p.Create = append(p.Create, Creation{Ordinal: new(int32(ordinal))})
@@ -182,7 +191,14 @@ func (p *Plan) persistent(in Input) {
 		p.Remove = append(p.Remove, Removal{down.Name, down.Note})
 	}
 	p.Note, p.Recheck, p.NodeWait = sized.Note, sized.Recheck, sized.NodeWait
-	p.Floor = replicas
+	p.Floor, p.Unready = replicas, sized.Unready
+	p.Changeover.Note = sized.Update.Note
+	p.Changeover.Progress = rollout.Progress{
+		Updated: sized.Update.Updated, Old: sized.Update.Old, Leaving: sized.Update.Leaving,
+	}
+	if note := p.Changeover.Note; note != "" {
+		p.Note += "; update: " + note
+	}
 }
 
 // pendingOrdinals are the ordinals whose Servers were ordered and are not
