@@ -31,7 +31,7 @@ check: tools ## Format, build, vet, lint and unit-test what changed; before ever
 
 .PHONY: test
 test: ## Everything that needs no real node, and the bundle.
-	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-worlds test-peers
+	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-worlds test-java test-peers
 
 .PHONY: verify
 verify: tools protoc olm-tools ## Fail when generated files differ from what their sources make.
@@ -59,6 +59,11 @@ SEED ?= 0
 .PHONY: test-worlds
 test-worlds: tools kube-api-binaries ## Random trials in which no world may be lost (TRIALS=50, SEED=…).
 	@TRIALS=$(TRIALS) SEED=$(SEED) hack/run-tests.sh worlds
+
+.PHONY: test-java
+test-java: tools ## Compile the Java API and test it against an agent.
+	@hack/debian-packages.sh default-jdk-headless junit5
+	@hack/run-tests.sh javasdk
 
 .PHONY: test-peers
 test-peers: tools ## Tests against clients and servers that nobody here wrote.

@@ -4,7 +4,7 @@
 # Runs the end-to-end tests on a cluster of their own, beside the one of
 # `make cluster`, and leaves go test's report in bin/reports.
 #
-#   RUN=name     only the tests of a theme: network, sizing
+#   RUN=name     only the tests of a theme: network, sizing, agent
 #   RUN=regexp   only the tests whose names match
 #   KEEP=1       leave the cluster up; the next run goes on with it
 set -euo pipefail
@@ -12,6 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$(realpath "${BIN:-bin}")
 folder=$bin/e2e
 
+hack/debian-packages.sh default-jdk-headless
 cluster() { "$bin/testcluster" -bin "$bin" -folder "$folder" "$@"; }
 if [[ -z ${KEEP:-} ]]; then
 	cluster down

@@ -28,6 +28,10 @@ peers)
 	export SPAWNERY_TEST_BIN=$bin
 	packages=(./test/peers/...)
 	;;
+javasdk)
+	flags+=(-count=1)
+	packages=("./test/javasdk")
+	;;
 scorecard | operatorhub | released)
 	# These read what lies in bin/: the result of an earlier run proves nothing.
 	export SPAWNERY_TEST_BIN=$bin

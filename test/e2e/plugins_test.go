@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
+	"github.com/spawnery/spawnery-operator/test/javasdk"
 )
 
 func TestAPluginsFigureChangesTheFreeSeatsOfItsGroup(t *testing.T) {
@@ -24,7 +26,7 @@ func TestAPluginsFigureChangesTheFreeSeatsOfItsGroup(t *testing.T) {
 	address, err := cluster.Forward(t.Context(), world, serverspec.LocalPort)
 	must(t, err)
 	api := "http://" + address
-	put(t, api+local.PlayableSlotsPath, `{"playableSlots": 2}`)
+	enablePlugin(t, api, 2)
 	awaitFree(t, func(free int32) bool { return free == 2 })
 	put(t, api+local.JoinsPath, `{"joins": "Closed"}`)
 	awaitJoins(t, false)
@@ -32,6 +34,20 @@ func TestAPluginsFigureChangesTheFreeSeatsOfItsGroup(t *testing.T) {
 	awaitJoins(t, true)
 	send(t, http.MethodDelete, api+local.PlayableSlotsPath, "")
 	awaitFree(t, func(free int32) bool { return free == all })
+}
+
+// enablePlugin has a JVM run the example plugin, for which this machine is the
+// server's pod.
+func enablePlugin(t *testing.T, api string, players int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	path, err := javasdk.Build(ctx, "../..", t.TempDir())
+	must(t, err)
+	said, err := exec.CommandContext(ctx, "java", "-cp", path, "-Dspawnery.api="+api, "-Dround.players="+strconv.Itoa(players), "Enable").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
 }
 
 func put(t *testing.T, url, body string) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud.spawnery.example;
+
+import cloud.spawnery.api.Joins;
+import cloud.spawnery.api.Self;
+import cloud.spawnery.api.Spawnery;
+import java.util.concurrent.CompletableFuture;
+import org.bukkit.plugin.java.JavaPlugin;
+
+/**
+ * A game of rounds: so many players take part, and while a round runs nobody is
+ * sent here. Whoever asks for this very server still arrives, to watch.
+ */
+public final class RoundPlugin extends JavaPlugin {
+    /** How many take part; the server's own limit may be higher. */
+    static final int PLAYERS = Integer.getInteger("round.players", 12);
+
+    @Override
+    public void onEnable() {
+        logOutcome("this server plays rounds of " + PLAYERS, Spawnery.api().playableSlots(PLAYERS));
+    }
+
+    /** Call it when the countdown is over. */
+    public void roundBegins() {
+        logOutcome("nobody is sent here while the round runs", Spawnery.api().joins(Joins.CLOSED));
+    }
+
+    /** Call it when the round is over. */
+    public void roundEnds() {
+        logOutcome("players may come again", Spawnery.api().joins(Joins.OPEN));
+    }
+
+    /** Off the server's own thread: nothing here waits, and nothing touches the game. */
+    private void logOutcome(String done, CompletableFuture<Self> outcome) {
+        outcome.whenComplete((self, failure) -> {
+            if (failure != null) {
+                getLogger().warning(failure.getMessage());
+                return;
+            }
+            getLogger().info(done + "; free for players: " + self.playableSlots() + " of " + self.slots());
+        });
+    }
+}

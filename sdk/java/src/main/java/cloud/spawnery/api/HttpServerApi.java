@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud.spawnery.api;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+
+/** The API over the HTTP client of the JDK. */
+final class HttpServerApi implements ServerApi {
+    /** How long the agent may take to answer. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final URI agent;
+    private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+
+    HttpServerApi(URI agent) {
+        this.agent = agent;
+    }
+
+    @Override
+    public CompletableFuture<Self> self() {
+        return ask("GET", "/v1/self", null);
+    }
+
+    @Override
+    public CompletableFuture<Self> playableSlots(int seats) {
+        return ask("PUT", "/v1/playable-slots", "{\"playableSlots\": " + seats + "}");
+    }
+
+    @Override
+    public CompletableFuture<Self> resetPlayableSlots() {
+        return ask("DELETE", "/v1/playable-slots", null);
+    }
+
+    @Override
+    public CompletableFuture<Self> joins(Joins joins) {
+        return ask("PUT", "/v1/joins", "{\"joins\": \"" + joins.word() + "\"}");
+    }
+
+    @Override
+    public Subscription onChange(Consumer<Self> listener) {
+        return new Events(http, agent.resolve("/v1/events"), listener).begin();
+    }
+
+    private CompletableFuture<Self> ask(String method, String path, String body) {
+        HttpRequest request = HttpRequest.newBuilder(agent.resolve(path))
+                .timeout(PATIENCE)
+                .header("Content-Type", "application/json")
+                .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
+                .build();
+        return http.sendAsync(request, BodyHandlers.ofString())
+                .handle((response, failure) -> {
+                    if (failure != null) {
+                        throw new SpawneryException(
+                                "the agent at " + agent + " does not answer; does this server run in a pod of Spawnery's?", cause(failure));
+                    }
+                    return answered(response);
+                });
+    }
+
+    private static Throwable cause(Throwable failure) {
+        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    }
+
+    private static Self answered(HttpResponse<String> response) {
+        if (response.statusCode() == 200) {
+            return Self.of(response.body());
+        }
+        Map<String, Object> failure = Json.object(response.body());
+        throw new SpawneryException(String.valueOf(failure.get("error")));
+    }
+}

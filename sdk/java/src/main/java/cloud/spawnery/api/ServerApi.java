@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud.spawnery.api;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * What a plugin may know and set about its server.
+ *
+ * <p>No method waits: each returns a future at once, and its stages run on
+ * threads of the HTTP client. Go back to the server's own thread before the
+ * game is touched. A future fails with a {@link SpawneryException} when the
+ * agent refused, or could not be reached within 10 seconds.
+ *
+ * <p>What is set here ends with the game: the next one begins with what its
+ * group says.
+ */
+public interface ServerApi {
+    /**
+     * Asks for the server as its agent sees it.
+     *
+     * @return the server as of now
+     */
+    CompletableFuture<Self> self();
+
+    /**
+     * Sets how many of this server's seats count as capacity, in place of the
+     * group's playableSlots. Nobody is kicked by a lower figure.
+     *
+     * @param seats at least 1; more than the server's slots counts as all of them
+     * @return the server with that figure in force
+     */
+    CompletableFuture<Self> playableSlots(int seats);
+
+    /**
+     * Takes that figure back: the group's holds again.
+     *
+     * @return the server with the group's figure in force
+     */
+    CompletableFuture<Self> resetPlayableSlots();
+
+    /**
+     * Opens or closes the server for those who did not ask for it by name. While
+     * it is closed its empty seats are no capacity, and the group orders another
+     * server for whoever comes. Who is here stays.
+     *
+     * @param joins open or closed
+     * @return the server with that door
+     */
+    CompletableFuture<Self> joins(Joins joins);
+
+    /**
+     * Tells of the server: at once, and whenever it has changed. Changes in quick
+     * succession may be told as one. When the agent restarts the stream is made
+     * anew.
+     *
+     * @param listener is called on a thread of its own, one call at a time; what
+     *     it throws is reported to that thread's uncaught exception handler and
+     *     ends nothing
+     * @return ends the calls when it is closed
+     */
+    Subscription onChange(Consumer<Self> listener);
+
+    /** Something that goes on until it is closed. */
+    interface Subscription extends AutoCloseable {
+        /** Ends it. One more call may be under way; closing twice does nothing. */
+        @Override
+        void close();
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud.spawnery.api;
+
+import java.net.URI;
+
+/** The way to the agent that runs beside this server. */
+public final class Spawnery {
+    /** Where the agent of a pod answers. */
+    static final String AGENT = "http://127.0.0.1:9358";
+
+    private static final ServerApi API = new HttpServerApi(URI.create(System.getProperty("spawnery.api", AGENT)));
+
+    private Spawnery() {}
+
+    /**
+     * The API of this server. Nothing is asked of anybody until one of its
+     * methods is called, so it may be had before the server has started.
+     *
+     * <p>The system property {@code spawnery.api} names another address, such as
+     * that of {@code agent serve --local} on a plugin author's machine. It is
+     * read once.
+     *
+     * @return always the same object; it may be used from any thread
+     */
+    public static ServerApi api() {
+        return API;
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud.spawnery.api;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URI;
+import java.util.OptionalInt;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Against "agent serve --local" of 24 slots, at the address in the property spawnery.api. */
+@Timeout(60)
+class ServerApiTest {
+    private final ServerApi api = Spawnery.api();
+
+    @BeforeEach
+    void begin() {
+        api.resetPlayableSlots().join();
+        api.joins(Joins.OPEN).join();
+    }
+
+    @Test
+    void aServerTellsWhatItIs() {
+        Self self = api.self().join();
+        assertEquals("lobby", self.group());
+        assertEquals("lobby", self.displayName());
+        assertEquals(State.READY, self.state());
+        assertEquals(24, self.slots());
+        assertEquals(24, self.playableSlots());
+        assertEquals(Joins.OPEN, self.joins());
+        assertEquals(OptionalInt.of(0), self.players());
+        assertEquals(OptionalInt.empty(), self.ordinal());
+        assertEquals(OptionalInt.empty(), self.wishedPlayableSlots());
+    }
+
+    @Test
+    void aFigureHoldsUntilItIsTakenBack() {
+        Self twelve = api.playableSlots(12).join();
+        assertEquals(12, twelve.playableSlots());
+        assertEquals(OptionalInt.of(12), twelve.wishedPlayableSlots());
+        assertEquals(24, api.playableSlots(100).join().playableSlots());
+        assertEquals(24, api.resetPlayableSlots().join().playableSlots());
+    }
+
+    @Test
+    void theDoorClosesAndOpens() {
+        assertEquals(Joins.CLOSED, api.joins(Joins.CLOSED).join().joins());
+        assertEquals(Joins.OPEN, api.joins(Joins.OPEN).join().joins());
+    }
+
+    @Test
+    void aRefusalSaysWhatWouldBeRight() {
+        CompletionException refused =
+                assertThrows(CompletionException.class, () -> api.playableSlots(0).join());
+        assertTrue(refused.getCause() instanceof SpawneryException, refused.toString());
+        assertTrue(refused.getCause().getMessage().contains("has to be at least 1"), refused.getMessage());
+    }
+
+    @Test
+    void anAgentThatIsAwayIsAnError() {
+        ServerApi nowhere = new HttpServerApi(URI.create("http://127.0.0.1:1"));
+        CompletionException failed =
+                assertThrows(CompletionException.class, () -> nowhere.self().join());
+        assertTrue(failed.getCause().getMessage().contains("does not answer"), failed.getMessage());
+    }
+
+    @Test
+    void changesAreToldUntilTheSubscriptionIsClosed() throws InterruptedException {
+        BlockingQueue<Self> told = new LinkedBlockingQueue<>();
+        ServerApi.Subscription subscription = api.onChange(self -> {
+            told.add(self);
+            if (self.playableSlots() == 7) {
+                throw new IllegalStateException("a listener that throws ends nothing");
+            }
+        });
+        assertEquals(24, next(told).playableSlots());
+        api.playableSlots(7).join();
+        assertEquals(7, next(told).playableSlots());
+        api.playableSlots(8).join();
+        assertEquals(8, next(told).playableSlots());
+        subscription.close();
+        api.playableSlots(9).join();
+        assertFalse(told.stream().anyMatch(self -> self.playableSlots() == 9));
+    }
+
+    private static Self next(BlockingQueue<Self> told) throws InterruptedException {
+        Self self = told.poll(30, TimeUnit.SECONDS);
+        assertTrue(self != null, "nothing was told");
+        return self;
+    }
+}
