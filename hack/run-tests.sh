@@ -21,6 +21,7 @@ unit | race | env) mapfile -t packages < <(hack/packages.sh "$kind") ;;
 worlds)
 	# Two seconds of two loaded cores for a trial, and time to build.
 	flags=(-timeout $((20 + ${TRIALS:-50} / 15))m -count=1 -parallel 6)
+	format=testname
 	packages=(./test/worlds -trials "${TRIALS:-50}" -seed "${SEED:-0}")
 	;;
 peers)

@@ -89,6 +89,7 @@ func (t *trial) uninstall() {
 	if t.gone {
 		return
 	}
+	t.tally.count(uninstalls)
 	t.says(nil, "uninstall the operator, its manager stopped first: %v", stopped)
 	if stopped {
 		t.stopManager()
@@ -138,6 +139,7 @@ func (t *trial) holdWatches() {
 	resource, _ := one(t, []string{"pods", "servers", "persistentvolumeclaims", "servergroups", "networks"})
 	held := time.Duration(100+t.random.IntN(900)) * time.Millisecond
 	if t.manager != nil {
+		t.tally.count(staleCaches)
 		t.ledger.note(time.Now(), "wire: the cache of %s stands still for %s", resource, held)
 		t.manager.wire.hold(resource, time.Now().Add(held))
 	}

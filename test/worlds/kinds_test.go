@@ -31,6 +31,7 @@ func (t *trial) deleteKinds() {
 	if t.kindless {
 		return
 	}
+	t.tally.count(kindsDeleted)
 	t.says(nil, "delete the kinds, the manager stopped first: %v", stopped)
 	if stopped {
 		t.stopManager()

@@ -115,7 +115,7 @@ func TestTheLedgerFindsWhatMustNotBe(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := history{newLedger(instant)}
+			h := history{newLedger(instant, newTally())}
 			tt.tell(h)
 			found := h.violations()
 			if tt.want == "" && len(found) > 0 || tt.want != "" && !slices.ContainsFunc(found, func(v string) bool { return strings.Contains(v, tt.want) }) {

@@ -24,18 +24,22 @@ const person = "person"
 // ledger sees every event of a namespace's claims and pods in its order, and
 // notes what must never be. It knows nothing of how the operator works.
 type ledger struct {
-	mu        sync.Mutex
-	began     time.Time
-	claims    map[string]*corev1.PersistentVolumeClaim
-	pods      map[types.UID]*corev1.Pod
-	lines     []string
-	broken    []string
-	everyPods int
+	tally *tally
+	mu    sync.Mutex
+	began time.Time
+	// claims and pods are as they were last seen; met are the claims that a pod
+	// has mounted before.
+	claims map[string]*corev1.PersistentVolumeClaim
+	pods   map[types.UID]*corev1.Pod
+	met    map[string]bool
+	lines  []string
+	broken []string
 }
 
-func newLedger(began time.Time) *ledger {
+func newLedger(began time.Time, tally *tally) *ledger {
 	return &ledger{
-		began: began, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[types.UID]*corev1.Pod{},
+		began: began, tally: tally, met: map[string]bool{},
+		claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[types.UID]*corev1.Pod{},
 	}
 }
 
@@ -75,6 +79,8 @@ func (l *ledger) claim(now time.Time, kind watch.EventType, claim *corev1.Persis
 	}
 	if before != nil {
 		l.compare(now, before, claim)
+	} else {
+		l.tally.count(claimsMade)
 	}
 	l.claims[claim.Name] = claim.DeepCopy()
 }
@@ -87,6 +93,9 @@ func (l *ledger) compare(now time.Time, before, after *corev1.PersistentVolumeCl
 	was, is := sizeOf(before), sizeOf(after)
 	if was.Cmp(*is) > 0 {
 		l.violated(now, "claim %s was lowered from %s to %s", after.Name, was, is)
+	}
+	if was.Cmp(*is) < 0 {
+		l.tally.count(claimsGrown)
 	}
 	for _, entry := range after.ManagedFields {
 		if entry.Manager == person || slices.ContainsFunc(before.ManagedFields, func(old metav1.ManagedFieldsEntry) bool {
@@ -136,7 +145,7 @@ func (l *ledger) pod(now time.Time, kind watch.EventType, pod *corev1.Pod) {
 		return
 	}
 	if before == nil {
-		l.everyPods++
+		l.meet(pod)
 	}
 	l.pods[pod.UID] = pod.DeepCopy()
 	if finished(pod) {
@@ -151,6 +160,17 @@ func (l *ledger) pod(now time.Time, kind watch.EventType, pod *corev1.Pod) {
 				l.violated(now, "claim %s is mounted by two live pods, %s (%s) and %s (%s)", claim, other.Name, other.UID, pod.Name, pod.UID)
 			}
 		}
+	}
+}
+
+// meet counts a pod that was made, and the worlds that it finds.
+func (l *ledger) meet(pod *corev1.Pod) {
+	l.tally.count(podsMade)
+	for _, claim := range mounts(pod) {
+		if l.met[claim] {
+			l.tally.count(worldsMet)
+		}
+		l.met[claim] = true
 	}
 }
 

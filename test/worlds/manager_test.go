@@ -35,9 +35,10 @@ func (t *trial) startManager() {
 		return
 	}
 	t.lives++
+	t.tally.count(managers)
 	life := t.lives
 	note := func(format string, args ...any) { t.ledger.note(time.Now(), format, args...) }
-	one := &process{wire: newWire(rand.New(rand.NewPCG(t.seed, uint64(life))), note), ended: make(chan error, 1)}
+	one := &process{wire: newWire(rand.New(rand.NewPCG(t.seed, uint64(life))), note, t.tally), ended: make(chan error, 1)}
 	note("manager: starts, life %d", life)
 	as := t.AsServiceAccount(t.operator, managerAccount)
 	as.QPS = -1

@@ -39,7 +39,7 @@ func steps() []step {
 	return []step{
 		{"delete the group", 5, (*trial).deleteGroup},
 		{"make the group", 8, (*trial).makeGroup},
-		{"make the group anew", 6, (*trial).makeGroupAnew},
+		{"make the group anew", 8, (*trial).makeGroupAnew},
 		{"change replicas", 7, (*trial).changeReplicas},
 		{"change the image", 4, (*trial).changeImage},
 		{"change the size", 8, (*trial).changeSize},
@@ -54,13 +54,13 @@ func steps() []step {
 		{"delete the proxies", 2, (*trial).deleteProxies},
 		{"make the lobby", 1, (*trial).makeLobby},
 		{"make a claim", 4, (*trial).makeClaim},
-		{"strip a claim of its label", 2, (*trial).stripClaim},
+		{"strip a claim of its label", 4, (*trial).stripClaim},
 		{"grow a claim", 2, (*trial).growClaim},
 		{"uninstall the operator", 1, (*trial).uninstall},
 		{"restart the manager", 3, (*trial).restartManager},
-		{"crash the manager", 8, (*trial).crashManager},
-		{"fail calls", 8, (*trial).failCalls},
-		{"let a cache grow stale", 6, (*trial).holdWatches},
+		{"crash the manager", 10, (*trial).crashManager},
+		{"fail calls", 10, (*trial).failCalls},
+		{"let a cache grow stale", 9, (*trial).holdWatches},
 		{"lose or find the node", 4, (*trial).loseNode},
 	}
 }

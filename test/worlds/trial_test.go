@@ -43,6 +43,7 @@ type stage struct {
 	kube   kubernetes.Interface
 	people client.Client
 	mapper apimeta.RESTMapper
+	tally  *tally
 }
 
 // newStage starts the API server with the controllers that delete by
@@ -52,7 +53,7 @@ func newStage(t *testing.T) *stage {
 	env.StartControllers(t, "garbage-collector-controller", "namespace-controller")
 	unlimited := rest.CopyConfig(env.Config)
 	unlimited.QPS = -1
-	s := &stage{Env: env}
+	s := &stage{Env: env, tally: newTally()}
 	made, err := client.New(unlimited, client.Options{Scheme: env.Scheme})
 	must(t, "making a client", err)
 	s.people = client.WithFieldOwner(made, person)
@@ -118,7 +119,7 @@ func newTrial(t *testing.T, s *stage, number int, seed uint64) *trial {
 	began := time.Now()
 	one := &trial{
 		T: t, stage: s, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), began: began, clock: fastClock{began: began},
-		address: address(number), folder: t.TempDir(), ledger: newLedger(began), logs: &logs{},
+		address: address(number), folder: t.TempDir(), ledger: newLedger(began, s.tally), logs: &logs{},
 	}
 	one.namespace = s.Namespace(t)
 	one.operator = one.namespace + operatorSuffix

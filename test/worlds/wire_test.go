@@ -45,7 +45,8 @@ var (
 // wire lies between one manager and the API server. It fails calls, holds
 // watches back so that caches grow stale, and ends the manager at a call.
 type wire struct {
-	note func(format string, args ...any)
+	note  func(format string, args ...any)
+	tally *tally
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -59,8 +60,8 @@ type wire struct {
 	once  sync.Once
 }
 
-func newWire(random *rand.Rand, note func(string, ...any)) *wire {
-	return &wire{random: random, note: note, stale: map[string]time.Time{}, dead: make(chan struct{})}
+func newWire(random *rand.Rand, note func(string, ...any), tally *tally) *wire {
+	return &wire{random: random, note: note, tally: tally, stale: map[string]time.Time{}, dead: make(chan struct{})}
 }
 
 // fail lets about every third of the next writes fail, and some reads.
@@ -146,6 +147,7 @@ func (w *wire) fate(request *http.Request) (fault, bool) {
 		w.crashIn--
 		if w.crashIn == 0 {
 			fate := []fault{refusedBefore, lostAfter}[w.random.IntN(2)]
+			w.tally.count(crashes)
 			w.note("manager: crashes at %s (%s)", name, fate)
 			return fate, true
 		}
@@ -163,6 +165,10 @@ func (w *wire) fate(request *http.Request) (fault, bool) {
 		return fine, false
 	}
 	fate := faults[w.random.IntN(len(faults))]
+	w.tally.count(failures)
+	if fate == lostAfter && writes {
+		w.tally.count(losses)
+	}
 	w.note("wire: %s: %s", name, fate)
 	return fate, false
 }

@@ -40,6 +40,8 @@ const (
 	fewestSteps, moreSteps = 5, 10
 	// oneIn is how many trials there are to one in which the kinds are deleted.
 	oneIn = 25
+	// oneUninstalls is of how many trials one uninstalls the operator for sure.
+	oneUninstalls = 10
 )
 
 // auditPolicy logs who writes claims.
@@ -66,7 +68,7 @@ func TestNoWorldIsEverLost(t *testing.T) {
 			seed := first + uint64(number)
 			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 				t.Parallel()
-				newTrial(t, s, number, seed).live(steps())
+				newTrial(t, s, number, seed).live(false)
 			})
 		}
 	})
@@ -74,14 +76,16 @@ func TestNoWorldIsEverLost(t *testing.T) {
 	for number := range (*trials + oneIn - 1) / oneIn {
 		seed := first + uint64(number)
 		t.Run(fmt.Sprintf("without kinds, seed %d", seed), func(t *testing.T) {
-			newTrial(t, s, *trials+number, seed).live(append(steps(), step{"delete the kinds", 50, (*trial).deleteKinds}))
+			newTrial(t, s, *trials+number, seed).live(true)
 		})
 	}
+	t.Run("everything happened that trials are made of", func(t *testing.T) { everythingHappened(t, s.tally) })
 	t.Run("nobody but people wrote more of a claim than its creation and its size", func(t *testing.T) { onlyGrown(t, s) })
 }
 
-// live plays a trial from its beginning to the judgement.
-func (t *trial) live(all []step) {
+// live plays a trial from its beginning to the judgement. One that is alone in
+// the cluster deletes the kinds in its middle.
+func (t *trial) live(alone bool) {
 	defer t.tidy()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -100,9 +104,17 @@ func (t *trial) live(all []step) {
 	}
 	t.startManager()
 	t.settle(1500 * time.Millisecond)
-	for range fewestSteps + t.random.IntN(moreSteps) {
+	count := fewestSteps + t.random.IntN(moreSteps)
+	for number := range count {
 		t.reviveManager()
-		t.step(all)
+		switch {
+		case number == count/2 && alone:
+			t.deleteKinds()
+		case number == count/2 && t.seed%oneUninstalls == 0:
+			t.uninstall()
+		default:
+			t.step()
+		}
 		t.poke()
 		t.pause()
 	}
@@ -114,7 +126,8 @@ func (t *trial) live(all []step) {
 }
 
 // step does one thing at random.
-func (t *trial) step(all []step) {
+func (t *trial) step() {
+	all := steps()
 	sum := 0
 	for _, one := range all {
 		sum += one.weight
