@@ -73,8 +73,8 @@ type Scaling struct {
 
 	// consolidation is Disabled or Enabled. Players that are spread over all
 	// servers keep every one occupied, so that none ever empties. Enabled
-	// retires one server at a time, the emptiest whose players the others can
-	// take with spareSlots still free, once that has held for
+	// retires one server after another, the emptiest whose players the others
+	// can take with spareSlots still free, each once that has held for
 	// scaleDownStabilizationSeconds. Its players stay until they leave.
 	// Default: Disabled.
 	//

@@ -5,6 +5,7 @@ package scaling
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
@@ -12,12 +13,18 @@ import (
 
 // spareable brings the clocks of consolidation up to date: they run for servers
 // that are known to have players whom the others could take with the spare seats
-// still free.
+// still free, and those of the servers that empty for this reason already. They
+// begin anew whenever one more does.
 func (g *group) spareable() Spareable {
 	if g.Sizes.Consolidation != v1alpha1.ConsolidationEnabled {
 		return nil
 	}
-	free := g.arrivedSeats()
+	free, begun := g.arrivedSeats()-g.emptying(), time.Time{}
+	for i := range g.Servers {
+		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
+			begun = later(begun, s.RetiringSince)
+		}
+	}
 	now := Spareable{}
 	for _, s := range g.alive {
 		held := s.Phase == v1alpha1.ServerReady && known(s) == 1 && s.Counts.Players() > 0
@@ -26,10 +33,29 @@ func (g *group) spareable() Spareable {
 		}
 		now[s.Name] = g.Now
 		if since, ok := g.Spareable[s.Name]; ok {
-			now[s.Name] = since
+			now[s.Name] = later(since, begun)
 		}
 	}
 	return now
+}
+
+// emptying is how many players are on servers that empty for consolidation. The
+// others could take them too, or more servers would go than can be spared.
+func (g *group) emptying() int {
+	players := 0
+	for i := range g.Servers {
+		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
+			players += s.Counts.Seated()
+		}
+	}
+	return players
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // leftWithout are the seats that stay free of so many once a server is gone and
@@ -40,11 +66,12 @@ func leftWithout(s *fleet.Server, free int) int {
 
 // consolidation retires one server whose players the others could have taken
 // for the stabilisation time, the emptiest of them. It is for groups in which no
-// server ever empties: while one is empty, that is the one to go, and while one
-// goes for this reason no other does. The only one of a new spec stays.
+// server ever empties: while one is empty, that is the one to go. As its last
+// player may stay for hours, the next one does not wait for it to be gone, only
+// until it is on its way. The only one of a new spec stays.
 func (g *group) consolidation(spareable Spareable) []Retirement {
 	for i := range g.Servers {
-		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
+		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation && s.RetiringSince.IsZero() {
 			return nil
 		}
 	}
@@ -59,7 +86,7 @@ func (g *group) consolidation(spareable Spareable) []Retirement {
 		return nil
 	}
 	s := slices.MinFunc(due, emptier)
-	left := leftWithout(s, g.arrivedSeats())
+	left := leftWithout(s, g.arrivedSeats()-g.emptying())
 	return []Retirement{{s.Name, v1alpha1.RetireConsolidation, fmt.Sprintf(
 		"%s has %s, whom the others could have taken since %s, with %d seats left now",
 		s.Name, playersOn(s), stamp(spareable[s.Name]), left)}}

@@ -49,7 +49,10 @@ func TestConsolidation(t *testing.T) {
 		"not while a server is on order":              {consolidating(with(ordered("d")), long), nil},
 		"not while a create is not seen yet":          {consolidating(spread(), long, expecting(scaling.Expected{Creates: 1})), nil},
 		"not while one is empty: that one goes":       {consolidating(with(serving("d", 0, emptyFor(time.Minute))), long), nil},
-		"not while another goes for the same reason":  {consolidating(with(serving("d", 1, retired(v1alpha1.RetireConsolidation))), long), nil},
+		"not while another is only told to":           {consolidating(with(serving("d", 1, retired(v1alpha1.RetireConsolidation))), long), nil},
+		"not right after another":                     {consolidating(with(serving("d", 1, emptying(long-time.Second))), long), nil},
+		"a while after another, which is not awaited": {consolidating(with(serving("d", 1, emptying(long))), long), []string{"b"}},
+		"not when the others lack the seats for both": {consolidating([]fleet.Server{serving("a", 34), serving("b", 34), serving("c", 2), serving("d", 1, emptying(long))}, long), nil},
 		"one that goes for another reason is no bar":  {consolidating(with(serving("d", 1, retired(v1alpha1.RetireChangeover))), long), []string{"b"}},
 		"not when the others lack the seats":          {consolidating([]fleet.Server{serving("a", 34), serving("b", 35), serving("c", 2)}, long), nil},
 		"exactly enough seats are enough":             {consolidating([]fleet.Server{serving("a", 34), serving("b", 34), serving("c", 2)}, long), []string{"c"}},
@@ -76,6 +79,14 @@ func TestConsolidation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// emptying is for a server that was retired for consolidation so long ago.
+func emptying(since time.Duration) func(*fleet.Server) {
+	return func(s *fleet.Server) {
+		retired(v1alpha1.RetireConsolidation)(s)
+		s.RetiringSince = ago(since)
 	}
 }
 

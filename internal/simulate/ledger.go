@@ -40,8 +40,11 @@ type Step struct {
 // Run lives a scenario to its end and returns what was seen of it from an
 // instant on, in steps of the given length.
 func Run(scenario *Scenario, from time.Time, step time.Duration) *Ledger {
-	w := New(scenario)
-	b := &bookkeeper{from: from, to: scenario.End, step: step, last: from, holds: map[*player]time.Time{}}
+	return New(scenario).account(from, step)
+}
+
+func (w *World) account(from time.Time, step time.Duration) *Ledger {
+	b := &bookkeeper{from: from, to: w.scenario.End, step: step, last: from, holds: map[*player]time.Time{}}
 	w.watch(b)
 	w.Run()
 	b.until(w.now)

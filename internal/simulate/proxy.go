@@ -30,6 +30,8 @@ type proxy struct {
 	// online is how many players there are, wherever they are.
 	online  int
 	looking alarm
+	// rank is routing.Rank.
+	rank func(routing.Request) routing.Ranking
 	// reporting is true while a report about held players is on its way.
 	reporting bool
 }
@@ -134,7 +136,7 @@ func (p *proxy) place(one *player, claim routing.Claim, groups ...*group) *pod {
 		}
 		request.Groups = append(request.Groups, listed)
 	}
-	for _, candidate := range routing.Rank(request).Candidates {
+	for _, candidate := range p.rank(request).Candidates {
 		if pod := p.w.named[candidate.Server].pod; pod.seat(claim) {
 			return pod
 		}

@@ -336,7 +336,7 @@ func TestSpreadAtNightConsolidated(t *testing.T) {
 	tale{
 		title: `The same night with consolidation: Enabled.
 
-One server at a time takes nobody new: the emptiest one whose players the others
+One server after another takes nobody new: the emptiest one whose players the others
 could have taken for five minutes. It goes when they have left.`,
 		scenario: play(g, on(19, 0), on(30, 0), night()),
 		every:    time.Hour,
