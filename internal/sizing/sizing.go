@@ -6,6 +6,7 @@
 package sizing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -222,7 +223,10 @@ func pruneFailed(servers []fleet.Server) []Removal {
 			failed = append(failed, servers[i])
 		}
 	}
-	slices.SortFunc(failed, func(a, b fleet.Server) int { return b.FailedAt.Compare(a.FailedAt) })
+	// Those of one round may have failed in the same second.
+	slices.SortFunc(failed, func(a, b fleet.Server) int {
+		return cmp.Or(b.FailedAt.Compare(a.FailedAt), cmp.Compare(a.Name, b.Name))
+	})
 	var pruned []Removal
 	for i := 1; i < len(failed); i++ {
 		pruned = append(pruned, Removal{failed[i].Name, "a newer failed server is kept for diagnosis"})
