@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/testenv"
 )
 
 var instant = time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)
@@ -120,6 +121,32 @@ func TestTheLedgerFindsWhatMustNotBe(t *testing.T) {
 			found := h.violations()
 			if tt.want == "" && len(found) > 0 || tt.want != "" && !slices.ContainsFunc(found, func(v string) bool { return strings.Contains(v, tt.want) }) {
 				t.Errorf("found %q, want %q; chronicle:\n%s", found, tt.want, h.chronicle())
+			}
+		})
+	}
+}
+
+func TestTheAuditAllowsWhatAManagerMayDo(t *testing.T) {
+	manager := "system:serviceaccount:test-1" + operatorSuffix + ":" + managerAccount
+	tests := map[string]struct {
+		call testenv.Call
+		want bool
+	}{
+		"it makes a claim":                    {testenv.Call{User: manager, Verb: "create", Namespace: "test-1"}, true},
+		"it grows a claim":                    {testenv.Call{User: manager, Verb: "patch", Namespace: "test-1"}, true},
+		"it deletes none":                     {testenv.Call{User: manager, Verb: "delete", Namespace: "test-1"}, false},
+		"nor all of them":                     {testenv.Call{User: manager, Verb: "deletecollection", Namespace: "test-1"}, false},
+		"it replaces none":                    {testenv.Call{User: manager, Verb: "update", Namespace: "test-1"}, false},
+		"it says nothing of a claim's status": {testenv.Call{User: manager, Verb: "patch", Subresource: "status", Namespace: "test-1"}, false},
+		"people do what they like":            {testenv.Call{User: "admin", Verb: "delete", Namespace: "test-1"}, true},
+		"the garbage collector deletes none":  {testenv.Call{User: testenv.ControllersUser, Verb: "delete", Namespace: "test-1"}, false},
+		"the operator's namespace is emptied": {testenv.Call{User: testenv.ControllersUser, Verb: "deletecollection", Namespace: "test-1" + operatorSuffix}, true},
+		"a stranger does nothing":             {testenv.Call{User: "system:serviceaccount:test-1:default", Verb: "patch", Namespace: "test-1"}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := mayWrite(tt.call); got != tt.want {
+				t.Errorf("%+v is allowed: %v, want %v", tt.call, got, tt.want)
 			}
 		})
 	}
