@@ -29,6 +29,7 @@ var ErrEULA = errors.New("you need to agree to the EULA in order to run the serv
 const (
 	propertiesFile = "server.properties"
 	eulaFile       = "eula.txt"
+	operatorsFile  = "ops.json"
 	paperFile      = "config/paper-global.yml"
 	// forwardingVariable overrides the secret in Paper's file.
 	forwardingVariable = "PAPER_VELOCITY_SECRET"
@@ -50,6 +51,7 @@ func ReadSettings(directory string, getenv func(string) string) (Settings, error
 		Address:    net.JoinHostPort(props.get("server-ip", ""), strconv.Itoa(props.number("server-port", 25565))),
 		MaxPlayers: props.number("max-players", 20),
 		Directory:  filepath.Join(directory, props.get("level-name", "world")),
+		Operators:  filepath.Join(directory, operatorsFile),
 		Threshold:  props.number("network-compression-threshold", 256),
 	}
 	if settings.Threshold == 0 {
@@ -242,8 +244,12 @@ func (s *Server) Console(line string) {
 		if err := s.Kick(rest, mcproto.Text{Translate: "multiplayer.disconnect.kicked", Fallback: "Kicked by an operator"}); err != nil {
 			s.logf("%v", err)
 		}
+	case "op":
+		if err := s.makeOperator(rest); err != nil {
+			s.logf("%v", err)
+		}
 	case "help":
-		s.logf("stop, list, save-all, say, kick")
+		s.logf("stop, list, save-all, say, kick, op")
 	default:
 		s.logf("Unknown or incomplete command, see below for error: %s", command)
 	}

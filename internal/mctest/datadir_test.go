@@ -54,7 +54,7 @@ func TestDefaultsAreThoseOfTheGame(t *testing.T) {
 	directory := dataDirectory(t, map[string]string{eulaFile: "eula=true"})
 	want := Settings{
 		Address: ":25565", MaxPlayers: 20, Threshold: 256, Authentication: Online,
-		Directory: filepath.Join(directory, "world"),
+		Directory: filepath.Join(directory, "world"), Operators: filepath.Join(directory, operatorsFile),
 	}
 	for range 2 {
 		got, err := ReadSettings(directory, noVariables)
@@ -109,7 +109,7 @@ func TestFilesAreUnderstoodAsARealServerDoes(t *testing.T) {
 			directory := dataDirectory(t, files)
 			want := Settings{Address: ":25565", MaxPlayers: 20, Threshold: 256, Authentication: Online, Directory: "world"}
 			tc.want(&want)
-			want.Directory = filepath.Join(directory, want.Directory)
+			want.Directory, want.Operators = filepath.Join(directory, want.Directory), filepath.Join(directory, operatorsFile)
 			got, err := ReadSettings(directory, func(name string) string {
 				if name == forwardingVariable {
 					return tc.variable

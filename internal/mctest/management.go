@@ -165,6 +165,11 @@ func (m *management) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonr
 }
 
 func (m *management) call(method msmp.Method, params *json.RawMessage) (any, error) {
+	if method != msmp.MethodSave && method != msmp.MethodDiscover {
+		// The save waits for its turn by itself.
+		m.server.thread.Lock()
+		defer m.server.thread.Unlock()
+	}
 	switch method {
 	case msmp.MethodDiscover:
 		return map[string]any{

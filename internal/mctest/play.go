@@ -51,7 +51,7 @@ func (p *session) spawn(joins int) error {
 		payload []byte
 	}{
 		{ids.Login, login},
-		{ids.Commands, commandTree("help", "list")},
+		{ids.Commands, commandTree(p.commands()...)},
 		{ids.PlayerPosition, p.game.Position},
 		{ids.SystemChat, p.chat(WelcomePrefix + p.server.settings.Name)},
 		{ids.SystemChat, p.chat(fmt.Sprintf("This world has seen %d joins", joins))},
@@ -125,13 +125,25 @@ func (p *session) command(payload []byte) error {
 	}
 	p.server.logf("%s issued server command: /%s", p.profile.Name, line)
 	answer := "Unknown or incomplete command, see below for error"
-	switch name, _, _ := strings.Cut(line, " "); name {
-	case "list":
+	switch name, _, _ := strings.Cut(line, " "); {
+	case !slices.Contains(p.commands(), name):
+	case name == "list":
 		answer = p.server.list()
-	case "help":
-		answer = "/help, /list"
+	case name == "help":
+		answer = "/" + strings.Join(p.commands(), ", /")
+	case name == "stop":
+		answer = "Stopping the server"
+		defer p.server.Stop()
 	}
 	return p.say(answer)
+}
+
+// commands are those that the player may run; others are unknown to the client.
+func (p *session) commands() []string {
+	if p.server.operators.has(p.profile.ID) {
+		return []string{"help", "list", "stop"}
+	}
+	return []string{"help", "list"}
 }
 
 // say shows a line to the player; one who is just being reconfigured misses it.

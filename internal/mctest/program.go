@@ -17,6 +17,10 @@ type Program struct {
 	Name      string              // the host name, which players are greeted with
 	Console   io.Reader           // commands, one a line
 	Log       io.Writer
+
+	// FlushDelay is how long a save takes that finds the world changed since the
+	// last, as on a large world and a slow disk.
+	FlushDelay time.Duration
 }
 
 // programStartup makes it visible that servers take time to start.
@@ -32,6 +36,7 @@ func (p Program) Run(ctx context.Context) error {
 		return err
 	}
 	settings.Name, settings.Log, settings.StartupDelay = p.Name, p.Log, programStartup
+	settings.FlushDelay = p.FlushDelay
 	server, err := Start(ctx, settings)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type Server struct {
 	protocols *mcproto.Protocols
 	listener  net.Listener
 	world     *world
+	operators *operators
 	admin     *management // nil without the management protocol
 	key       *rsa.PrivateKey
 	since     time.Time
@@ -34,6 +35,10 @@ type Server struct {
 	started  chan struct{} // closed when the world is loaded
 	done     chan struct{} // closed when everything is saved and closed
 	sessions sync.WaitGroup
+
+	// thread is the game's main thread, which does one thing at a time: whoever
+	// asks something while the world is saved waits.
+	thread sync.Mutex
 
 	mu         sync.Mutex
 	players    map[string]*session // by lower-case name
@@ -84,6 +89,9 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	if s.world, err = openWorld(s.settings.Directory); err != nil {
+		return err
+	}
+	if s.operators, err = readOperators(s.settings.Operators); err != nil {
 		return err
 	}
 	if s.settings.Authentication == Online {
@@ -253,11 +261,19 @@ func (s *Server) disconnectAll(reason mcproto.Text) {
 	}
 }
 
+// save writes the world, after every other save: the last one of a server that
+// is stopped in the middle of one finds little left to do.
 func (s *Server) save() error {
+	s.thread.Lock()
+	defer s.thread.Unlock()
 	s.notify(msmp.EventSaving)
 	s.logf("Saving the game (this may take a moment!)")
-	if s.settings.SaveDelay > 0 {
-		<-s.settings.Clock.After(s.settings.SaveDelay)
+	takes := s.settings.SaveDelay
+	if s.world.hasChanged() {
+		takes += s.settings.FlushDelay
+	}
+	if takes > 0 {
+		<-s.settings.Clock.After(takes)
 	}
 	err := s.world.save()
 	if err != nil {

@@ -79,6 +79,7 @@ type Settings struct {
 	Name       string // shown in the welcome message; "double" if empty
 	Address    string // host:port to listen on
 	Directory  string // where the world is kept; nowhere if empty
+	Operators  string // the file that lists who may stop the server; nobody may if empty
 	MaxPlayers int    // 20 if 0
 
 	Authentication Authentication
@@ -99,6 +100,7 @@ type Settings struct {
 	Timeout      time.Duration // of a silent client or a slow login; 30 s if 0
 	StartupDelay time.Duration // before the world is loaded
 	SaveDelay    time.Duration // of each save
+	FlushDelay   time.Duration // more of it, of one that finds the world changed since the last
 	Traffic      Traffic
 
 	Log   io.Writer // the server's console; nowhere if nil

@@ -21,6 +21,8 @@ type world struct {
 
 	mu    sync.Mutex
 	level level
+	// changed is true while there is something to save.
+	changed bool
 }
 
 type level struct {
@@ -32,7 +34,7 @@ type level struct {
 // world that another process holds is an error, as it is in the game.
 func openWorld(directory string) (*world, error) {
 	if directory == "" {
-		return &world{}, nil
+		return &world{changed: true}, nil
 	}
 	if err := os.MkdirAll(directory, 0o775); err != nil {
 		return nil, fmt.Errorf("make the world: %w", err)
@@ -45,7 +47,7 @@ func openWorld(directory string) (*world, error) {
 		_ = lock.Close()
 		return nil, fmt.Errorf("lock the world: already locked, possibly by another server: %w", err)
 	}
-	w := &world{path: filepath.Join(directory, "level.dat"), lock: lock}
+	w := &world{path: filepath.Join(directory, "level.dat"), lock: lock, changed: true}
 	data, err := os.ReadFile(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, nil
@@ -57,6 +59,7 @@ func openWorld(directory string) (*world, error) {
 		_ = lock.Close()
 		return nil, fmt.Errorf("read the world: %w", err)
 	}
+	w.changed = false
 	return w, nil
 }
 
@@ -64,6 +67,7 @@ func (w *world) joined() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.level.Joins++
+	w.changed = true
 	return w.level.Joins
 }
 
@@ -73,14 +77,21 @@ func (w *world) joins() int {
 	return w.level.Joins
 }
 
+func (w *world) hasChanged() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
 // save writes the level beside the old one and replaces it: a save that is
 // killed leaves the old one whole.
 func (w *world) save() error {
-	if w.path == "" {
-		return nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.path == "" {
+		w.changed = false
+		return nil
+	}
 	w.level.Saves++
 	data, err := json.Marshal(w.level)
 	if err != nil {
@@ -93,6 +104,7 @@ func (w *world) save() error {
 	if err := os.Rename(next, w.path); err != nil {
 		return fmt.Errorf("save the world: %w", err)
 	}
+	w.changed = false
 	return nil
 }
 
