@@ -66,6 +66,15 @@ func (r *relay) resume() {
 	}
 }
 
+// cut drops every connection.
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, conn := range r.conns {
+		_ = conn.Close()
+	}
+}
+
 // thaw waits while bytes do not flow.
 func (r *relay) thaw() {
 	r.mu.Lock()

@@ -64,12 +64,12 @@ func (a *Agent) stopGame(ctx context.Context) {
 	// A game that does not finish its save in half of the time is told to stop
 	// all the same: it does both in order, and saves again as it stops.
 	err := a.save(ctx, budget/2)
-	if errors.Is(err, players.ErrNoManagement) {
+	if errors.Is(err, players.ErrNoManagement) && !a.watcher.Managed() {
 		log.Info("the game is stopped by its signal", "cause", err.Error())
 		return
 	}
 	log.Info("the world was saved before the stop", "error", fmt.Sprint(err))
-	if err := a.watcher.Stop(ctx); err != nil {
+	if err := a.tellToStop(ctx); err != nil {
 		log.Info("the game is stopped by its signal", "cause", err.Error())
 		return
 	}
@@ -77,6 +77,24 @@ func (a *Agent) stopGame(ctx context.Context) {
 		log.Info("the game has stopped")
 	} else {
 		log.Info("the game has not stopped in time and gets its signal", "seconds", budget.Seconds())
+	}
+}
+
+// tellToStop tells the game until it has understood or gone: a connection that
+// waits long for a game that saves may be taken for dead, and made anew, and an
+// image whose first process hears no signal has no other way to stop.
+func (a *Agent) tellToStop(ctx context.Context) error {
+	for {
+		s, moved := a.look()
+		err := a.watcher.Stop(ctx)
+		if err == nil || s.game.Presence == players.Absent {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-moved:
+		}
 	}
 }
 

@@ -128,6 +128,43 @@ func TestTheHookLeavesTenSecondsOfTheGrace(t *testing.T) {
 	}
 }
 
+func TestAGameIsToldToStopWhenItsConnectionIsBack(t *testing.T) {
+	p := newPod(t)
+	h := startHangable(p)
+	p.awaitReady()
+	h.management.freeze()
+	h.management.cut()
+	answered := p.callStop(t.Context(), "stop-token")
+	p.awaitNotReady("the game is stopping")
+	select {
+	case code := <-answered:
+		t.Fatalf("the hook answered %d, and the game was told nothing", code)
+	case <-time.After(200 * time.Millisecond):
+	}
+	h.management.resume()
+	last := ""
+	p.eventually("the game is told to stop", func() bool {
+		h.clock.Step(250 * time.Millisecond)
+		select {
+		case <-h.server.Done():
+			return true
+		default:
+			return false
+		}
+	}, &last)
+	// Nothing listens where a game has been.
+	_ = h.game.listener.Close()
+	p.eventually("the hook answers", func() bool {
+		h.clock.Step(250 * time.Millisecond)
+		select {
+		case code := <-answered:
+			return code == http.StatusNoContent
+		default:
+			return false
+		}
+	}, &last)
+}
+
 func TestAStopGoesOnWhenTheKubeletHangsUp(t *testing.T) {
 	p := newPod(t)
 	game := p.startGame(p.game())

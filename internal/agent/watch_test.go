@@ -127,6 +127,7 @@ func TestTheAgentEndsWithinTwoSeconds(t *testing.T) {
 
 // hangable is a game that can be made to hang, on its two ports one by one.
 type hangable struct {
+	server           *mctest.Server
 	game, management *relay
 	// clock of the agent.
 	clock *clocktesting.FakeClock
@@ -140,6 +141,7 @@ func startHangable(p *pod) hangable {
 	settings.Address, settings.Management.Address = "127.0.0.1:0", "127.0.0.1:0"
 	server := p.startGame(settings)
 	h := hangable{
+		server:     server,
 		game:       newRelay(p.t, net.JoinHostPort(p.ip, "25565"), server.Address()),
 		management: newRelay(p.t, net.JoinHostPort(p.ip, "25585"), server.ManagementAddress()),
 		clock:      clocktesting.NewFakeClock(time.Now()),

@@ -69,6 +69,8 @@ type Watcher struct {
 	mu      sync.Mutex
 	tracker tracker
 	client  *msmp.Client
+	// managed is true once the management protocol was connected.
+	managed bool
 	// saving counts saves under way: a game that writes its world may answer
 	// nothing else for minutes, and its connection must stand until it has.
 	saving int
@@ -110,6 +112,14 @@ func (w *Watcher) Stop(ctx context.Context) error {
 		return ErrNoManagement
 	}
 	return client.Stop(ctx)
+}
+
+// Managed reports whether the game has a management protocol: it was connected
+// once, though it may not be now.
+func (w *Watcher) Managed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.managed
 }
 
 func (w *Watcher) countSaving(by int) {
@@ -185,7 +195,7 @@ func (w *Watcher) converse(ctx context.Context) error {
 		_ = client.Close()
 	}()
 	w.learn(func(t *tracker) {
-		connection.open, w.client = true, client
+		connection.open, w.client, w.managed = true, client, true
 		t.managementOpened()
 	})
 	logr.FromContextOrDiscard(ctx).Info("connected to the game's management protocol")
