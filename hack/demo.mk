@@ -23,7 +23,7 @@ demo-program:
 
 .PHONY: test-images
 test-images: image ## Build the images of the game servers that run on test clusters.
-	@hack/debian-packages.sh nodejs npm
+	@hack/debian-packages.sh nodejs npm busybox-static
 	@BIN=$(BIN) hack/test-images.sh $(IMAGES)
 
 .PHONY: demo
@@ -41,5 +41,5 @@ endif
 ##@ End-to-end tests
 
 .PHONY: e2e
-e2e: cluster-tool test-images ## Test on a cluster of its own (RUN=network, sizing, agent or a regexp; KEEP=1 leaves the cluster for the next run).
-	@BIN=$(BIN) RUN='$(RUN)' KEEP='$(KEEP)' hack/e2e.sh
+e2e: cluster-tool test-images ## Test on a cluster of its own (RUN=network, persistent, sizing, agent or a regexp; KEEP=1 leaves the cluster for the next run).
+	@BIN=$(BIN) RUN='$(RUN)' SAVE='$(SAVE)' KEEP='$(KEEP)' hack/e2e.sh

@@ -4,8 +4,9 @@
 # Runs the end-to-end tests on a cluster of their own, beside the one of
 # `make cluster`, and leaves go test's report in bin/reports.
 #
-#   RUN=name     only the tests of a theme: network, sizing, agent
+#   RUN=name     only the tests of a theme: network, persistent, sizing, agent
 #   RUN=regexp   only the tests whose names match
+#   SAVE=100s    how long the save takes that must not be cut short; 50s if unset
 #   KEEP=1       leave the cluster up; the next run goes on with it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,6 +27,7 @@ report=$bin/reports/e2e.json
 hack/binaries.sh gotestsum >/dev/null
 "$bin/gotestsum" --format testname --hide-summary=skipped --jsonfile "$report" --raw-command -- \
 	go test -json -count=1 -timeout 20m ./test/e2e -selection "${RUN:-}" \
+	${SAVE:+-save "$SAVE"} \
 	-kubeconfig "$folder/kubeconfig" -kubectl "$bin/kubectl" -audit-log "$folder/audit.log"
 go build -o "$bin/test-report" ./hack/test-report
 "$bin/test-report" "$report"

@@ -4,7 +4,8 @@
 # Builds the images of the game servers that stand in for real ones on test
 # clusters, into the folder of image archives:
 #
-#   spawnery.test/double      our double of Paper, with two tags to change between
+#   spawnery.test/double      our double of Paper, with two tags to change between,
+#                             and one that is started by a shell
 #   spawnery.test/npm-server  the server of the npm package minecraft-protocol
 #
 #   hack/test-images.sh FOLDER
@@ -27,6 +28,13 @@ for tag in dev next; do
 	echo "spawnery.test/double:$tag $digest"
 done
 rm -f "$folder/double.tar"
+
+# A shell that is the first process passes no signal on, as in many an image.
+# SAVE_TAKES says how long its save takes.
+digest=$("$bin/mkimage" -o "$folder/double-shell.tar" -t spawnery.test/double:shell -entrypoint '/bin/sh /start' \
+	-workdir /data -user 1000:1000 -link /bin/sh=busybox -link /bin/cat=busybox -link /bin/ls=busybox \
+	"$(command -v busybox)=/bin/busybox" "$work/double=/double" test/double/start.sh=/start)
+echo "spawnery.test/double:shell $digest"
 
 # The packages of npm change with the lock file alone; installing and packing
 # them takes a while.

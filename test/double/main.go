@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,11 +18,15 @@ import (
 )
 
 func main() {
+	saveTakes := flag.Duration("save-takes", 0, "how long a save takes that has something to write")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	name, err := os.Hostname()
 	if err == nil {
-		err = mctest.Program{Directory: ".", Getenv: os.Getenv, Name: name, Console: os.Stdin, Log: os.Stdout}.Run(ctx)
+		err = mctest.Program{
+			Directory: ".", Getenv: os.Getenv, Name: name, Console: os.Stdin, Log: os.Stdout, FlushDelay: *saveTakes,
+		}.Run(ctx)
 	}
 	switch {
 	case errors.Is(err, mctest.ErrEULA):

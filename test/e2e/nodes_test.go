@@ -11,10 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/test/stage"
 )
@@ -28,7 +26,7 @@ func TestADrainedNodeMovesItsPlayersAndDisconnectsNobody(t *testing.T) {
 	victim := crowd.Where("Nora")
 	moving := crowd.On(victim)
 	node := lobbyNodes(t)[victim]
-	awaitProtected(t, victim)
+	awaitProtected(t, hub, victim)
 
 	// The lobby's own pods only: what else runs there is not what is tested.
 	drain := []string{
@@ -67,17 +65,7 @@ func TestACordonWithNowhereElseToGoChangesNothing(t *testing.T) {
 	must(t, err)
 	_, err = cluster.Kubectl(t.Context(), "", "cordon", home)
 	must(t, err)
-	must(t, cluster.Await(t.Context(), "the group to say that there is nowhere to go", soon, func(ctx context.Context) (string, bool) {
-		group, err := cluster.Group(ctx, hub)
-		if err != nil {
-			return err.Error(), false
-		}
-		draining := apimeta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionNodeDraining)
-		if draining == nil {
-			return "no condition", false
-		}
-		return draining.Message, strings.Contains(draining.Message, "nowhere else to go")
-	}))
+	awaitNodeDraining(t, hub, home, "nowhere else to go")
 	must(t, hold(t.Context(), 3*pass, func(ctx context.Context) error {
 		now, err := cluster.Identities(ctx)
 		if err != nil {
@@ -133,14 +121,14 @@ func lobbyNodes(t *testing.T) map[string]string {
 
 // awaitProtected waits until a server's pod is one of those that the budget
 // counts.
-func awaitProtected(t *testing.T, server string) {
+func awaitProtected(t *testing.T, group, server string) {
 	t.Helper()
 	must(t, cluster.Await(t.Context(), server+" protected by its group's budget", soon, func(ctx context.Context) (string, bool) {
 		var pod corev1.Pod
 		var budget policyv1.PodDisruptionBudget
 		err := errors.Join(
 			cluster.Get(ctx, client.ObjectKey{Namespace: stage.Namespace, Name: server}, &pod),
-			cluster.Get(ctx, client.ObjectKey{Namespace: stage.Namespace, Name: podspec.BudgetName(podspec.RoleServer, hub)}, &budget),
+			cluster.Get(ctx, client.ObjectKey{Namespace: stage.Namespace, Name: podspec.BudgetName(podspec.RoleServer, group)}, &budget),
 		)
 		if err != nil {
 			return err.Error(), false

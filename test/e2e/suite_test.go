@@ -25,6 +25,7 @@ var (
 	kubeconfig = flag.String("kubeconfig", "", "the cluster's kubeconfig")
 	kubectl    = flag.String("kubectl", "", "the kubectl to use")
 	auditLog   = flag.String("audit-log", "", "the audit log of the cluster's API server")
+	saveTakes  = flag.Duration("save", 50*time.Second, "how long the save takes that must not be cut short; its grace is 1.8 times that")
 	selection  = flag.String("selection", "", "a theme, or a regular expression for names of tests")
 )
 
@@ -150,13 +151,7 @@ func settleAround(ctx context.Context) error {
 // out of before the test ends.
 func gather(t *testing.T) *stage.Crowd {
 	t.Helper()
-	story := cluster.Begin(t.Context())
-	t.Cleanup(func() {
-		story.End()
-		if t.Failed() {
-			tell(t, story)
-		}
-	})
+	chronicle(t)
 	must(t, settle(t.Context()))
 	address, err := cluster.AwaitDoor(t.Context(), edge, soon)
 	must(t, err)
@@ -169,6 +164,18 @@ func gather(t *testing.T) *stage.Crowd {
 		complain(t)
 	})
 	return crowd
+}
+
+// chronicle has what becomes of the network told if the test fails.
+func chronicle(t *testing.T) {
+	t.Helper()
+	story := cluster.Begin(t.Context())
+	t.Cleanup(func() {
+		story.End()
+		if t.Failed() {
+			tell(t, story)
+		}
+	})
 }
 
 // tell shows how the network came to what a test complains about.
