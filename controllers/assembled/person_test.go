@@ -25,8 +25,12 @@ type person struct {
 }
 
 // newPerson stands before a cluster with the namespace minecraft and a manager.
-func newPerson(t *testing.T) *person {
+func newPerson(t *testing.T) *person { return newPersonBefore(t, func(*world) {}) }
+
+// newPersonBefore is newPerson before a manager that is set up otherwise.
+func newPersonBefore(t *testing.T, setUp func(*world)) *person {
 	w := newWorldIn(t, minecraft)
+	setUp(w)
 	w.startManager()
 	assets := testenv.Assets(t)
 	if _, err := os.Stat(filepath.Join(assets, "kubectl")); err != nil {

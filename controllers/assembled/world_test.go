@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -60,6 +59,11 @@ type world struct {
 	games  map[string]game
 	// stuck keeps pods from running that do not run yet.
 	stuck bool
+	// dead keeps deleted pods from ending: nobody is left on their node.
+	dead bool
+
+	clock           *skewed
+	startupDeadline time.Duration
 }
 
 // newWorld is a world in a namespace of its own.
@@ -74,6 +78,7 @@ func newWorldIn(t *testing.T, namespace func(*testenv.Env, testing.TB) string) *
 	w := &world{
 		Env: env, WithT: gomega.NewWithT(t), t: t,
 		agents: map[types.UID]*agent{}, games: map[string]game{},
+		clock: &skewed{}, startupDeadline: time.Minute,
 	}
 	w.SetDefaultEventuallyTimeout(patience)
 	w.SetDefaultEventuallyPollingInterval(glance)
@@ -130,8 +135,8 @@ func (w *world) startManager() func() {
 	w.Expect(controllers.Setup(ctx, mgr, controllers.Options{
 		Metrics: w.metrics,
 		Version: "test", Namespace: managerNamespace, Image: "spawnery.test/operator:dev",
-		StartupDeadline: time.Minute, ChannelAddress: w.address, ChannelEndpoint: w.address,
-		Kube: clientFor(w, as), Reviews: clientFor(w, as), Clock: clock.RealClock{},
+		StartupDeadline: w.startupDeadline, ChannelAddress: w.address, ChannelEndpoint: w.address,
+		Kube: clientFor(w, as), Reviews: clientFor(w, as), Clock: w.clock,
 	})).To(gomega.Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
@@ -190,6 +195,9 @@ func (w *world) kubelet(ctx context.Context) {
 		switch {
 		case pod.DeletionTimestamp != nil:
 			w.endAgent(pod.UID)
+			if w.isDead() {
+				continue
+			}
 			_ = w.Client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 		case pod.Spec.NodeName == "":
 			w.schedule(ctx, pod)
@@ -243,6 +251,19 @@ func (w *world) areStuck() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stuck
+}
+
+// strand keeps deleted pods from ending, or lets them.
+func (w *world) strand(dead bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = dead
+}
+
+func (w *world) isDead() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
 }
 
 // join sets how many players the agent of a server reports.

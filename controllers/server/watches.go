@@ -58,11 +58,14 @@ func sameName(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(pod)}}
 }
 
+// ofClaim wakes the Server that mounts a claim. The claim's name says which: its
+// labels are for people, and one that was handed over may have none of them.
 func ofClaim(_ context.Context, claim client.Object) []reconcile.Request {
-	name := claim.GetLabels()[podspec.LabelServer]
-	if name == "" {
+	group, ordinal, ok := podspec.OrdinalOfDataClaim(claim.GetName())
+	if !ok {
 		return nil
 	}
+	name := podspec.PersistentServerName(group, ordinal)
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: claim.GetNamespace(), Name: name}}}
 }
 
