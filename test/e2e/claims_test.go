@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -55,7 +56,7 @@ func growthRefused(t *testing.T) {
 // plays that part.
 func growthAccepted(t *testing.T) {
 	chronicle(t)
-	claim := readClaim(t, "wide-0")
+	claim, before := readClaim(t, "wide-0"), podOf(t, "wide-0")
 	patchGroup(t, "wide", `{"spec":{"storage":{"size":"`+grown+`"}}}`)
 	awaitClaim(t, "wide-0", "a request of "+grown, func(claim *corev1.PersistentVolumeClaim) bool {
 		asks := requested(*claim)
@@ -63,15 +64,16 @@ func growthAccepted(t *testing.T) {
 	})
 	resizer := standInResizer{t: t, claim: claim}
 	resizer.growVolume()
-	must(t, cluster.Await(t.Context(), "the server to say that a restart is due", soon, func(ctx context.Context) (string, bool) {
+	must(t, cluster.Await(t.Context(), "wide-0 started again, because a file system grows as its pod starts", soon, func(ctx context.Context) (string, bool) {
 		server, err := cluster.Server(ctx, "wide-0")
 		if err != nil || server == nil {
 			return fmt.Sprintf("no server: %v", err), false
 		}
-		pending := ptr.Deref(server.Status.StorageResizePending, false)
-		return fmt.Sprintf("storageResizePending %t", pending), pending
+		return fmt.Sprintf("storageResizePending %t, pod %s", ptr.Deref(server.Status.StorageResizePending, false), server.Status.PodUID),
+			server.Status.PodUID != "" && server.Status.PodUID != before
 	}))
 	resizer.growFileSystem()
+	awaitNewPod(t, "wide-0", before)
 	sameClaim(t, claim)
 	awaitSaid(t, "wide", v1alpha1.ConditionStorageResize, v1alpha1.ReasonStorageResized, "")
 	nothingCounted(t, "wide")
@@ -91,6 +93,7 @@ func (r standInResizer) growVolume() {
 	r.t.Log("stand-in for a CSI resizer: the volume has grown, its file system has not")
 	r.patch("pv", r.claim.Spec.VolumeName, `{"spec":{"capacity":{"storage":"`+grown+`"}}}`)
 	r.patch("pvc", r.claim.Name, `{"status":{"conditions":[{"type":"FileSystemResizePending","status":"True",`+
+		`"lastTransitionTime":"`+time.Now().UTC().Format(time.RFC3339)+`",`+
 		`"message":"Waiting for user to (re-)start a pod to finish file system resize of volume on node."}]}}`, "--subresource=status")
 }
 

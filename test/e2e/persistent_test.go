@@ -39,6 +39,9 @@ func TestPersistent(t *testing.T) {
 	t.Run("worlds are taken down from the top and come back, with a manager that is killed", func(t *testing.T) {
 		worldsComeAndGo(t, func() { killManager(t) })
 	})
+	t.Run("worlds get another image one by one, with a manager that is killed", func(t *testing.T) {
+		worldsAreUpdated(t, func() { killManager(t) })
+	})
 	t.Run("a node is drained: one world follows, the other cannot", worldsOnADrainedNode)
 	t.Run("a class without expansion refuses a claim's growth", growthRefused)
 	t.Run("a class with expansion, and a stand-in for its resizer", growthAccepted)
@@ -242,4 +245,53 @@ func worldsOnADrainedNode(t *testing.T) {
 	if err := <-drained; err == nil || !strings.Contains(err.Error(), "rooted-0") || !strings.Contains(err.Error(), "disruption budget") {
 		t.Errorf("kubectl drain does not say that rooted-0 keeps it: %v", err)
 	}
+}
+
+// worldsAreUpdated gives a group with a player in each world another image. The
+// critical moment is when the first world is on its way out.
+func worldsAreUpdated(t *testing.T, critical func()) {
+	crowd := gather(t)
+	visitWorlds(t, crowd, isles, "Early")
+	claims := []corev1.PersistentVolumeClaim{readClaim(t, "isles-0"), readClaim(t, "isles-1")}
+	patchGroup(t, isles.name, `{"spec":{"image":"spawnery.test/double:next"}}`)
+	awaitLeaving(t, isles.name, "isles-1")
+	critical()
+	awaitUpdatedOneByOne(t, isles.name, "spawnery.test/double:next")
+	must(t, crowd.AwaitPlaying(t.Context(), soon, crowd.Names()...))
+	visitWorlds(t, crowd, isles, "Late")
+	for ordinal, claim := range claims {
+		noJoinForgotten(t, crowd, podspec.PersistentServerName(isles.name, int32(ordinal)))
+		sameClaim(t, claim)
+	}
+	nothingCounted(t, isles.name)
+}
+
+// awaitUpdatedOneByOne waits until every pod of a group has the image and
+// serves. Two may never be away at once.
+func awaitUpdatedOneByOne(t *testing.T, group, image string) {
+	t.Helper()
+	var broken error
+	must(t, cluster.Await(t.Context(), "every server of "+group+" with "+image, 2*soon, func(ctx context.Context) (string, bool) {
+		servers, err := cluster.Servers(ctx, group)
+		if err != nil {
+			return err.Error(), false
+		}
+		pods, err := cluster.Pods(ctx, podspec.RoleServer)
+		if err != nil {
+			return err.Error(), false
+		}
+		updated := 0
+		for i := range pods {
+			if pods[i].Labels[podspec.LabelGroup] == group && pods[i].Spec.Containers[0].Image == image {
+				updated++
+			}
+		}
+		ready := len(stage.Ready(servers))
+		if ready < isles.replicas-1 {
+			broken = fmt.Errorf("two worlds are away at once: %s", stage.Describe(servers))
+		}
+		return fmt.Sprintf("%d updated; %s", updated, stage.Describe(servers)),
+			broken != nil || updated == isles.replicas && ready == isles.replicas
+	}))
+	must(t, broken)
 }
