@@ -26,7 +26,7 @@ mkdir -p "$bin/reports"
 report=$bin/reports/e2e.json
 hack/binaries.sh gotestsum >/dev/null
 "$bin/gotestsum" --format testname --hide-summary=skipped --jsonfile "$report" --raw-command -- \
-	go test -json -count=1 -timeout 20m ./test/e2e -selection "${RUN:-}" \
+	go test -json -count=1 -timeout 30m ./test/e2e -selection "${RUN:-}" \
 	${SAVE:+-save "$SAVE"} \
 	-kubeconfig "$folder/kubeconfig" -kubectl "$bin/kubectl" -audit-log "$folder/audit.log"
 go build -o "$bin/test-report" ./hack/test-report
