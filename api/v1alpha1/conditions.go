@@ -58,6 +58,7 @@ const (
 	ReasonPodNameTerminating   = "PodNameTerminating"
 	ReasonPodNameConflict      = "PodNameConflict"
 	ReasonClaimNotOurs         = "ClaimNotOurs"
+	ReasonClaimTerminating     = "ClaimTerminating"
 	ReasonDuplicateOrdinal     = "DuplicateOrdinal"
 )
 

@@ -259,7 +259,7 @@ func (w *world) worldOn(node string) {
 		}}}}
 	}
 	w.Expect(w.Client.Create(w.t.Context(), volume)).To(gomega.Succeed())
-	w.podVolumeBound("survival-0-data")
+	w.bindClaim("survival-0-data", "1Gi")
 	w.cordon(nodeName)
 	w.clock.Step(time.Second)
 	w.settle(aGroup, "survival")

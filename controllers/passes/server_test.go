@@ -7,7 +7,6 @@ import (
 
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,30 +17,27 @@ import (
 
 func serverPasses() map[string]func(*world) {
 	return map[string]func(*world){
-		"a foreign pod holds the name":                    foreignPodHoldsTheName,
-		"a terminating pod holds the name":                terminatingPodHoldsTheName,
-		"a foreign claim is not mounted":                  foreignClaim,
-		"a claim that exists is mounted again":            ownClaimAgain,
-		"the group is gone":                               groupGone,
-		"the Network is gone and what runs is kept":       networkGone,
-		"a quota refuses the pod until it is raised":      quotaRefuses,
-		"admission refuses the pod":                       admissionRefuses,
-		"a claim that cannot grow is told and left alone": growthRefused,
-		"a deleted server drains":                         drains,
-		"a drain ends at its deadline":                    drainDeadline,
-		"an empty server goes at once":                    emptyGoes,
-		"a failed server stays for its retention":         failsAndStays,
-		"a game that ends with code 0 is replaced":        roundEnds,
-		"a pod made by a pass that could not note it":     statusLost,
-		"two passes on one stale object make one pod":     staleTwice,
-		"a stale pass takes nothing back":                 staleTakesNothingBack,
-		"another manager keeps everything":                restartKeeps,
-		"the startup deadline fails a server":             startupDeadline,
-		"two Servers on one ordinal":                      twoOnOneOrdinal,
-		"a surplus ordinal says so":                       surplusOrdinal,
-		"a spec edited before the pod is the pod's":       editedBeforeThePod,
-		"a spec edited after a pod nobody sees yet":       editedAfterThePodUnseen,
-		"forwarding is told and kept":                     forwarding,
+		"a foreign pod holds the name":                foreignPodHoldsTheName,
+		"a terminating pod holds the name":            terminatingPodHoldsTheName,
+		"the group is gone":                           groupGone,
+		"the Network is gone and what runs is kept":   networkGone,
+		"a quota refuses the pod until it is raised":  quotaRefuses,
+		"admission refuses the pod":                   admissionRefuses,
+		"a deleted server drains":                     drains,
+		"a drain ends at its deadline":                drainDeadline,
+		"an empty server goes at once":                emptyGoes,
+		"a failed server stays for its retention":     failsAndStays,
+		"a game that ends with code 0 is replaced":    roundEnds,
+		"a pod made by a pass that could not note it": statusLost,
+		"two passes on one stale object make one pod": staleTwice,
+		"a stale pass takes nothing back":             staleTakesNothingBack,
+		"another manager keeps everything":            restartKeeps,
+		"the startup deadline fails a server":         startupDeadline,
+		"two Servers on one ordinal":                  twoOnOneOrdinal,
+		"a surplus ordinal says so":                   surplusOrdinal,
+		"a spec edited before the pod is the pod's":   editedBeforeThePod,
+		"a spec edited after a pod nobody sees yet":   editedAfterThePodUnseen,
+		"forwarding is told and kept":                 forwarding,
 	}
 }
 
@@ -107,27 +103,6 @@ func terminatingPodHoldsTheName(w *world) {
 	w.Expect(w.serverStatus("survival-0").PodName).To(gomega.Equal("survival-0"))
 }
 
-func foreignClaim(w *world) {
-	w.ordinal()
-	claim := podspec.BuildDataClaim(get[v1alpha1.ServerGroup](w, "survival"), 0)
-	claim.Labels = nil
-	w.create(claim)
-	w.settle(aServer, "survival-0")
-	w.Expect(w.serverCondition("survival-0", "Accepted")).To(gomega.And(
-		gomega.HavePrefix("False ClaimNotOurs: claim survival-0-data "), gomega.ContainSubstring(podspec.LabelManagedBy)))
-	w.Expect(w.pods(podspec.RoleServer)).To(gomega.BeEmpty())
-	edit(w, "survival-0-data", func(c *corev1.PersistentVolumeClaim) { c.Labels = podspec.ManagedLabels() })
-	w.settle(aServer, "survival-0")
-	w.Expect(w.pods(podspec.RoleServer)).To(gomega.HaveLen(1), "the label hands it over")
-}
-
-func ownClaimAgain(w *world) {
-	w.ordinal()
-	w.create(podspec.BuildDataClaim(get[v1alpha1.ServerGroup](w, "survival"), 0))
-	w.settle(aServer, "survival-0")
-	w.Expect(w.serverStatus("survival-0").PodName).To(gomega.Equal("survival-0"))
-}
-
 func groupGone(w *world) {
 	w.ordinal()
 	w.remove(get[v1alpha1.ServerGroup](w, "survival"))
@@ -188,46 +163,6 @@ func admissionRefuses(w *world) {
 		w.pass(aServer, "survival-0")
 		return w.serverCondition("survival-0", "Accepted")
 	}, 10*time.Second).Should(gomega.And(gomega.HavePrefix("False PodRefused"), gomega.ContainSubstring("memory")))
-}
-
-func growthRefused(w *world) {
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{GenerateName: "fixed-"}, Provisioner: "example.test/none"}
-	w.Expect(w.Client.Create(w.t.Context(), class)).To(gomega.Succeed())
-	w.network()
-	group := survival(1)
-	group.Spec.Storage.StorageClassName = new(class.Name)
-	w.create(group)
-	w.settle(aGroup, "survival")
-	w.serve("survival-0", 0)
-	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Storage.Size = new(resource.MustParse("2Gi")) })
-	result := w.settle(aServer, "survival-0")
-	w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.ContainSubstring("survival-0-data"))
-	w.Expect(w.serverStatus("survival-0").Phase).To(gomega.Equal(v1alpha1.ServerReady))
-	w.Expect(result.RequeueAfter).To(gomega.BeNumerically("~", 30*time.Second, 30*time.Second), "what allows it makes no sign")
-	w.Expect(result.RequeueAfter).NotTo(gomega.BeZero())
-	w.settle(aGroup, "survival")
-	w.Expect(condition(w.groupStatus("survival").Conditions, "StorageResize")).To(gomega.HavePrefix("False StorageResizeRefused"))
-	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.MaxPlayers = 60 })
-	class.AllowVolumeExpansion = new(true)
-	w.Expect(w.Client.Update(w.t.Context(), class)).To(gomega.Succeed())
-	w.podVolumeBound("survival-0-data")
-	w.Eventually(func() string {
-		w.clock.Step(30 * time.Second)
-		w.report("survival-0", 0)
-		w.pass(aServer, "survival-0")
-		return w.serverStatus("survival-0").StorageResizeError
-	}, 10*time.Second).Should(gomega.BeEmpty())
-	w.Expect(get[corev1.PersistentVolumeClaim](w, "survival-0-data").Spec.Resources.Requests[corev1.ResourceStorage]).To(
-		gomega.Equal(resource.MustParse("2Gi")))
-}
-
-// podVolumeBound binds a claim as the provisioner of its class does.
-func (w *world) podVolumeBound(name string) {
-	edit(w, name, func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "volume-" + w.namespace })
-	claim := get[corev1.PersistentVolumeClaim](w, name)
-	claim.Status.Phase = corev1.ClaimBound
-	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	w.Expect(w.Client.Status().Update(w.t.Context(), claim)).To(gomega.Succeed())
 }
 
 func drains(w *world) {

@@ -54,7 +54,7 @@ func TestPasses(t *testing.T) {
 	for kind, suite := range map[string]map[string]func(*world){
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
-		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(),
+		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(), "Claim": claimPasses(), "Growth": growthPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -163,6 +163,9 @@ func (r *Reconciler) createPod(ctx context.Context, p *pass) outcome.Outcome {
 		return outcome.Wait(heldNameRecheck, nameReason(p.seen.podState), nameHeld(p.seen))
 	case phase.PodNotMade:
 		return r.postPod(ctx, p)
+	case phase.PodWorldHeld:
+		// The claim has come free since it was looked at.
+		return outcome.Wait(preparedRecheck, "", "")
 	case phase.PodUnseen, phase.PodWaiting, phase.PodRunning, phase.PodReady, phase.PodFinished, phase.PodGameExited,
 		phase.PodOutOfMemory, phase.PodPrepareFailed, phase.PodEvicted, phase.PodTerminating, phase.PodAbsent:
 	}

@@ -4,28 +4,105 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
 
+// hasWorld is true for a server that lives on a claim.
+func hasWorld(server *v1alpha1.Server, group *v1alpha1.ServerGroup) bool {
+	return group != nil && !group.IsEphemeral() && server.Spec.Ordinal != nil
+}
+
+// observeWorld looks, while there is no pod yet, whether the claim is there to
+// be mounted. While it is not, nothing of this server can fail. A claim that
+// no cache of ours shows is looked for only after it was met.
+func (r *Reconciler) observeWorld(ctx context.Context, server *v1alpha1.Server, seen *observation) error {
+	if seen.podState != phase.PodNotMade || !hasWorld(server, seen.group) {
+		return nil
+	}
+	name := podspec.DataClaimName(server.Name)
+	claim, err := readClaim(ctx, r.Client, server.Namespace, name)
+	if claim == nil && err == nil && worldWasHeld(server) {
+		claim, err = readClaim(ctx, r.Live, server.Namespace, name)
+	}
+	if err != nil {
+		return err
+	}
+	if claim != nil {
+		if reason, _ := whyHeld(claim, nil); reason != "" {
+			seen.podState = phase.PodWorldHeld
+		}
+	}
+	return nil
+}
+
+// readClaim returns nil when there is no claim of that name.
+func readClaim(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	var claim corev1.PersistentVolumeClaim
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read claim %s: %w", name, err)
+	}
+	return &claim, nil
+}
+
+// worldWasHeld is true when the last pass found that the claim cannot be mounted.
+func worldWasHeld(server *v1alpha1.Server) bool {
+	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
+	return accepted != nil &&
+		(accepted.Reason == v1alpha1.ReasonClaimNotOurs || accepted.Reason == v1alpha1.ReasonClaimTerminating)
+}
+
+// whyHeld says why a claim is not to be mounted, empty when it may be. Nothing
+// but LabelManagedBy makes it ours. One that is being deleted stays for as long
+// as a pod mounts it: another pod would only put off what somebody asked for.
+func whyHeld(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) (reason, message string) {
+	switch {
+	case claim.Labels[podspec.LabelManagedBy] != podspec.ManagedBy:
+		return v1alpha1.ReasonClaimNotOurs, fmt.Sprintf(
+			"claim %s exists and is not managed by this operator; label it %s=%s to hand it over",
+			claim.Name, podspec.LabelManagedBy, podspec.ManagedBy)
+	case claim.DeletionTimestamp == nil:
+		return "", ""
+	case pod != nil:
+		return v1alpha1.ReasonClaimTerminating, fmt.Sprintf(
+			"somebody deletes claim %s: it goes, with the world on it, as soon as pod %s ends, and nothing takes that back; "+
+				"copy now what is to be kept", claim.Name, pod.Name)
+	}
+	return v1alpha1.ReasonClaimTerminating, fmt.Sprintf(
+		"somebody deletes claim %s, and its world goes with it: no new pod mounts it, and when it is gone an empty one is made "+
+			"in its place. Until then its finalizers hold it (%s): look for other pods that mount it",
+		claim.Name, strings.Join(claim.Finalizers, ", "))
+}
+
 // keepClaim sees to the claim of a persistent server: it exists before the
-// pod, it is ours, and it asks for the size the group wants.
+// pod, it is ours, nobody deletes it, and it asks for the size the group wants.
 func (r *Reconciler) keepClaim(ctx context.Context, p *pass) outcome.Outcome {
-	if p.seen.group.IsEphemeral() || p.server.Spec.Ordinal == nil {
+	if !hasWorld(p.server, p.seen.group) {
 		return outcome.Continue()
 	}
+	p.resizeError = p.server.Status.StorageResizeError
+	p.resizePending = ptr.Deref(p.server.Status.StorageResizePending, false)
 	claim, ended := r.ensureClaim(ctx, p)
 	if claim == nil {
 		return ended
+	}
+	if reason, message := whyHeld(claim, p.seen.pod); reason != "" {
+		return outcome.Wait(refusedRecheck, reason, message)
 	}
 	return r.growClaim(ctx, p, claim)
 }
@@ -35,80 +112,29 @@ func (r *Reconciler) keepClaim(ctx context.Context, p *pass) outcome.Outcome {
 // group costs a world.
 func (r *Reconciler) ensureClaim(ctx context.Context, p *pass) (*corev1.PersistentVolumeClaim, outcome.Outcome) {
 	wanted := podspec.BuildDataClaim(p.seen.group, *p.server.Spec.Ordinal)
-	key := client.ObjectKeyFromObject(wanted)
-	var there corev1.PersistentVolumeClaim
-	err := r.Client.Get(ctx, key, &there)
-	if err == nil {
-		return &there, outcome.Continue()
+	there, err := readClaim(ctx, r.Client, wanted.Namespace, wanted.Name)
+	if err != nil {
+		return nil, outcome.Retry(err)
 	}
-	if !apierrors.IsNotFound(err) {
-		return nil, outcome.Retry(fmt.Errorf("read claim %s: %w", key.Name, err))
-	}
-	if p.decision.Next != v1alpha1.ServerPending {
-		// Its pod has mounted it: the cache is behind, or a person deleted it.
-		return nil, outcome.Continue()
+	if there != nil || p.decision.Next != v1alpha1.ServerPending {
+		// Past Pending a pod has mounted it: the cache is behind, or its label
+		// was taken away.
+		return there, outcome.Continue()
 	}
 	err = r.Client.Create(ctx, wanted, fieldOwner)
 	if err == nil {
 		return wanted, outcome.Continue()
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return nil, refused(fmt.Errorf("create claim %s: %w", key.Name, err))
+		return nil, refused(fmt.Errorf("create claim %s: %w", wanted.Name, err))
 	}
-	if err := r.Live.Get(ctx, key, &there); err != nil {
-		return nil, outcome.Retry(fmt.Errorf("read claim %s, whose name is taken: %w", key.Name, err))
-	}
-	if there.Labels[podspec.LabelManagedBy] != podspec.ManagedBy {
-		return nil, outcome.Wait(refusedRecheck, v1alpha1.ReasonClaimNotOurs, fmt.Sprintf(
-			"claim %s exists and is not managed by this operator; label it %s=%s to hand it over",
-			key.Name, podspec.LabelManagedBy, podspec.ManagedBy))
-	}
-	return &there, outcome.Continue()
-}
-
-// growClaim is the only write on a claim after its creation: it raises the
-// requested size, and touches no other field. A refusal does not stop the
-// server from running on what it has.
-func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.PersistentVolumeClaim) outcome.Outcome {
-	p.resizePending = fileSystemPending(claim)
-	wanted := p.seen.group.Spec.Storage.Size
-	requested := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	capacity := claim.Status.Capacity[corev1.ResourceStorage]
-	if wanted == nil || wanted.Cmp(requested) <= 0 || wanted.Cmp(capacity) <= 0 {
-		return outcome.Continue()
-	}
-	if r.growth.Wait(claim.UID, p.seen.now) > 0 {
-		p.resizeError, p.recheck = p.server.Status.StorageResizeError, refusedRecheck
-		return outcome.Continue()
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": claim.UID, "resourceVersion": claim.ResourceVersion},
-		"spec": map[string]any{"resources": map[string]any{
-			"requests": map[string]any{string(corev1.ResourceStorage): wanted.String()},
-		}},
-	})
-	if err != nil {
-		return outcome.Retry(fmt.Errorf("render the size of claim %s: %w", claim.Name, err))
-	}
-	err = r.Client.Patch(ctx, claim.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner)
+	there, err = readClaim(ctx, r.Live, wanted.Namespace, wanted.Name)
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-		r.growth.Written(claim.UID, p.seen.now)
-		p.resizeError, p.recheck = err.Error(), refusedRecheck
-		return outcome.Continue()
-	case apierrors.IsConflict(err):
-		return outcome.Wait(preparedRecheck, "", "")
 	case err != nil:
-		return outcome.Retry(fmt.Errorf("grow claim %s: %w", claim.Name, err))
+		return nil, outcome.Retry(err)
+	case there == nil:
+		// It went between the two calls.
+		return nil, outcome.Wait(preparedRecheck, "", "")
 	}
-	return outcome.Continue()
-}
-
-func fileSystemPending(claim *corev1.PersistentVolumeClaim) bool {
-	for _, condition := range claim.Status.Conditions {
-		if condition.Type == corev1.PersistentVolumeClaimFileSystemResizePending && condition.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return there, outcome.Continue()
 }

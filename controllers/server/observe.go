@@ -64,6 +64,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 	if err := r.observePod(ctx, server, &seen); err != nil {
 		return seen, err
 	}
+	if err := r.observeWorld(ctx, server, &seen); err != nil {
+		return seen, err
+	}
 	if err := r.observeNode(ctx, server, &seen); err != nil {
 		return seen, err
 	}

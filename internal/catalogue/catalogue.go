@@ -146,8 +146,8 @@ func serverGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonNoNodesDraining, "No server stands on such a node."),
 	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionStorageResize,
-		isTrue(v1alpha1.ReasonStorageResized, "Every claim has the wanted size, or more."),
-		isFalse(v1alpha1.ReasonStorageResizeRefused, "A claim could not grow; the message names it and holds the API server's words."),
+		isTrue(v1alpha1.ReasonStorageResized, "Every claim asks for the wanted size, or more."),
+		isFalse(v1alpha1.ReasonStorageResizeRefused, "A claim could not grow; the message names it, holds the words of the API server or of the storage, and says what to do."),
 	)...)
 }
 
@@ -160,6 +160,7 @@ func serverConditions() []Entry {
 		isFalse(v1alpha1.ReasonPodNameTerminating, "A pod of this name is still terminating; the message names it."),
 		isFalse(v1alpha1.ReasonPodNameConflict, "A pod of this name belongs to somebody else; the message names it."),
 		isFalse(v1alpha1.ReasonClaimNotOurs, "A claim of this name belongs to somebody else; the message names the label that hands it over."),
+		isFalse(v1alpha1.ReasonClaimTerminating, "Somebody deletes the claim, and its world goes with it; no new pod mounts it. The message says what holds it and what comes after."),
 		isFalse(v1alpha1.ReasonDuplicateOrdinal, "Another Server carries the same ordinal."),
 		isFalse(v1alpha1.ReasonNamespaceNotPrepared, "The accounts and the channel's settings are not yet in the namespace."),
 		isFalse(v1alpha1.ReasonPodRefused, "The API server refuses the pod; the message holds its words."),

@@ -150,12 +150,12 @@ func clocks(f *facts, rule *Rule) fleet.Clocks {
 }
 
 // startup is when the startup deadline began. It does not run while another
-// pod holds the name, and begins anew with every loss.
+// pod holds the name, or the world is held, and begins anew with every loss.
 func startup(f *facts, rule *Rule) time.Time {
 	switch {
 	case rule.Effects.Has(CountLoss):
 		return f.Now
-	case nameHeld(f):
+	case held(f):
 		return time.Time{}
 	case f.Acceptance == NotAccepted:
 		return f.StartedAt

@@ -98,6 +98,7 @@ func TestOnTheWayToReady(t *testing.T) {
 		"the pod runs":             {server(fresh(pending, phase.PodRunning)), outcome{starting, 0, "GameNotReady", now}},
 		"the cache lags":           {server(fresh(pending, phase.PodUnseen)), outcome{pending, 0, "GameNotReady", now.Add(3 * time.Minute)}},
 		"the name is held":         {server(fresh(pending, phase.PodNameTaken), started(time.Hour)), outcome{pending, 0, "GameNotReady", now.Add(5 * time.Second)}},
+		"the world is held":        {server(fresh(pending, phase.PodWorldHeld), started(time.Hour)), outcome{pending, 0, "GameNotReady", time.Time{}}},
 		"the pod vanished":         {server(fresh(pending, phase.PodAbsent)), outcome{terminating, 0, "GameNotReady", now}},
 		"a pod that never came":    {server(fresh(pending, phase.PodWaiting), started(5*time.Minute)), outcome{failed, 0, "StartupTimeout", now}},
 		"the deadline is to come":  {server(fresh(starting, phase.PodRunning), started(299*time.Second)), outcome{starting, 0, "GameNotReady", now.Add(time.Second)}},
@@ -220,7 +221,8 @@ func TestClocks(t *testing.T) {
 			server(fresh(pending, phase.PodNotMade), func(in *phase.Input) { in.StartedAt, in.Acceptance = time.Time{}, phase.NotAccepted }),
 			fleet.Clocks{},
 		},
-		"a held name stops it": {server(fresh(pending, phase.PodNameTerminating)), fleet.Clocks{}},
+		"a held name stops it":  {server(fresh(pending, phase.PodNameTerminating)), fleet.Clocks{}},
+		"a held world stops it": {server(fresh(pending, phase.PodWorldHeld)), fleet.Clocks{}},
 		"a loss starts it anew, and leaves ReadySince standing": {
 			server(agent(phase.AgentNotReady)), fleet.Clocks{StartedAt: now, ReadySince: ago(time.Minute)},
 		},
@@ -286,6 +288,7 @@ func TestNotesCarryTheDetail(t *testing.T) {
 		"that a node may be dead":  {server(in(terminating), func(in *phase.Input) { in.Pod, in.PodGraceEnds = phase.PodTerminating, ago(time.Hour) }), "node may be dead"},
 		"no detail is no problem":  {server(pod(phase.PodPrepareFailed)), "Preparing the game failed."},
 		"that a name is waited on": {server(fresh(pending, phase.PodNameTaken)), "holds its name"},
+		"that a claim is":          {server(fresh(pending, phase.PodWorldHeld)), "claim with its world"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -34,9 +34,13 @@ func nameHeld(f *facts) bool {
 	return f.Pod == PodNameTerminating || f.Pod == PodNameTaken
 }
 
+// held is true while there is something to wait for before a pod can be made.
+// A server that failed for it would come back to the same, only later.
+func held(f *facts) bool { return nameHeld(f) || f.Pod == PodWorldHeld }
+
 // noPod is true when nothing of this server runs or will by itself.
 func noPod(f *facts) bool {
-	return f.Pod == PodNotMade || f.Pod == PodAbsent || nameHeld(f)
+	return f.Pod == PodNotMade || f.Pod == PodAbsent || held(f)
 }
 
 // podLost is true when the pod went without having ended by itself. A server
@@ -45,7 +49,7 @@ func podLost(f *facts) bool {
 	switch f.Pod {
 	case PodEvicted, PodTerminating, PodAbsent:
 		return true
-	case PodNotMade, PodNameTerminating, PodNameTaken:
+	case PodNotMade, PodNameTerminating, PodNameTaken, PodWorldHeld:
 		return f.Phase != v1alpha1.ServerPending
 	case PodUnseen, PodWaiting, PodRunning, PodReady,
 		PodFinished, PodGameExited, PodOutOfMemory, PodPrepareFailed:
@@ -57,7 +61,7 @@ func podEnded(f *facts) bool {
 	switch f.Pod {
 	case PodFinished, PodGameExited, PodOutOfMemory, PodPrepareFailed:
 		return true
-	case PodNotMade, PodNameTerminating, PodNameTaken, PodUnseen, PodWaiting,
+	case PodNotMade, PodNameTerminating, PodNameTaken, PodWorldHeld, PodUnseen, PodWaiting,
 		PodRunning, PodReady, PodEvicted, PodTerminating, PodAbsent:
 	}
 	return false
@@ -93,14 +97,14 @@ func unheard(f *facts) bool {
 
 func startupOver(f *facts) bool {
 	return passed(f.StartedAt, f.Limits.Startup, f.Now) &&
-		!nameHeld(f) && !gateOpen(f) && !unheard(f)
+		!held(f) && !gateOpen(f) && !unheard(f)
 }
 
 func unresponsive(f *facts) bool {
 	return f.Agent == AgentNotAnswering && passed(f.NotAnsweringSince, f.Limits.Startup, f.Now)
 }
 
-func flapping(f *facts) bool { return f.losses >= maxLosses && !nameHeld(f) }
+func flapping(f *facts) bool { return f.losses >= maxLosses && !held(f) }
 
 func wasReady(f *facts) bool { return !f.ReadySince.IsZero() }
 

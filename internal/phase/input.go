@@ -22,6 +22,9 @@ const (
 	PodNameTerminating
 	// PodNameTaken means another pod holds the name and shows no sign of going.
 	PodNameTaken
+	// PodWorldHeld means none was made, because the claim that it is to mount
+	// is not there to be mounted: it is somebody else's, or being deleted.
+	PodWorldHeld
 	// PodUnseen means it was made, and the cache does not show it yet.
 	PodUnseen
 	// PodWaiting means it exists and its game does not run yet.

@@ -129,6 +129,10 @@ var invariants = []invariant{
 		waiting := in.Phase == pending && heldName(in.Pod) && in.Deletion == fleet.DeletionNone
 		return when(waiting, d.Next == pending && d.Clocks.StartedAt.IsZero() && !d.Recheck.IsZero())
 	}},
+	{"a held world is waited for and never fails the server", func(in *phase.Input, d *phase.Decision) bool {
+		waiting := in.Phase == pending && in.Pod == phase.PodWorldHeld && in.Deletion == fleet.DeletionNone
+		return when(waiting, d.Next == pending && d.Clocks.StartedAt.IsZero())
+	}},
 	{"a server fails only for a cause that can be named", func(in *phase.Input, d *phase.Decision) bool {
 		ended := in.Pod == phase.PodGameExited || in.Pod == phase.PodOutOfMemory || in.Pod == phase.PodPrepareFailed
 		late := in.Phase != ready && deadline(in.StartedAt, limits.Startup)
@@ -150,7 +154,7 @@ var invariants = []invariant{
 		return when(d.Effects.Has(phase.DeletePod), in.Phase == terminating && in.Pod != phase.PodTerminating)
 	}},
 	{"a Server goes when its pod cannot be there any more", func(in *phase.Input, d *phase.Decision) bool {
-		gone := in.Pod == phase.PodNotMade || in.Pod == phase.PodAbsent || heldName(in.Pod)
+		gone := in.Pod == phase.PodNotMade || in.Pod == phase.PodAbsent || heldName(in.Pod) || in.Pod == phase.PodWorldHeld
 		overdue := in.Pod == phase.PodTerminating && deadline(in.PodGraceEnds, 30*time.Second)
 		return d.Effects.Has(phase.Release) == (in.Phase == terminating && (gone || overdue))
 	}},

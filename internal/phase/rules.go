@@ -104,6 +104,10 @@ var rules = []Rule{
 		nameHeld, say("Another pod holds its name; it waits until the name is free."),
 	},
 	{
+		"its world cannot be mounted", from(pending), pending, 0, v1alpha1.ReasonGameNotReady,
+		podIs(PodWorldHeld), say("The claim with its world cannot be mounted; it waits until it can."),
+	},
+	{
 		"its pod does not run yet", from(pending), pending, 0, v1alpha1.ReasonGameNotReady,
 		always, say("The pod does not run yet."),
 	},

@@ -47,7 +47,7 @@ func everything(p v1alpha1.ServerPhase) (phase.Input, space) {
 
 func podAxis() axis {
 	pods := map[phase.Pod]string{
-		phase.PodNotMade: "NotMade", phase.PodNameTerminating: "NameTerminating", phase.PodNameTaken: "NameTaken",
+		phase.PodNotMade: "NotMade", phase.PodNameTerminating: "NameTerminating", phase.PodNameTaken: "NameTaken", phase.PodWorldHeld: "WorldHeld",
 		phase.PodUnseen: "Unseen", phase.PodWaiting: "Waiting", phase.PodRunning: "Running", phase.PodReady: "Ready",
 		phase.PodFinished: "Finished", phase.PodGameExited: "GameExited", phase.PodOutOfMemory: "OutOfMemory",
 		phase.PodPrepareFailed: "PrepareFailed", phase.PodEvicted: "Evicted", phase.PodAbsent: "Absent",
