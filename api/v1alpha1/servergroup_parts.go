@@ -47,6 +47,16 @@ type Storage struct {
 	// +kubebuilder:validation:MaxItems=3
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="accessModes is immutable"
 	AccessModes []AccessMode `json:"accessModes,omitempty"`
+
+	// annotations are copied to claims when they are made, for what reads
+	// claims: provisioners, autoresizers, backups. A change reaches claims made
+	// after it; those there are stay as they are. Default: none.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.size() <= 317 && key.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$') && self[key].size() <= 1024)",message="an annotation has a qualified name as its key, and a value of at most 1024 characters"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(key, key.matches('^([^/]*[.])?(kubernetes[.]io|k8s[.]io|spawnery[.]cloud)/'))",message="annotations of kubernetes.io, k8s.io and spawnery.cloud are not an owner's to set"
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Consolidation says whether players are gathered on fewer servers.

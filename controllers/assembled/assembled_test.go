@@ -290,6 +290,7 @@ func proxiesFollowTheirNumber(w *world) {
 
 // refusedGrowthIsTold asks a claim to grow that no storage class lets grow.
 func refusedGrowthIsTold(w *world) {
+	w.bindWorld("survival-0-data")
 	w.edit("survival", func(group *v1alpha1.ServerGroup) { group.Spec.Storage.Size = new(resource.MustParse("2Gi")) })
 	w.Eventually(func(g gomega.Gomega) {
 		refused := apimeta.FindStatusCondition(w.group("survival").Status.Conditions, v1alpha1.ConditionStorageResize)

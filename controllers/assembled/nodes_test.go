@@ -60,7 +60,6 @@ func onlyNodeCordoned(w *world) {
 // anotherNodeCame lets everybody move: the worlds too, whose volumes can be
 // mounted anywhere.
 func anotherNodeCame(w *world) {
-	w.bindWorld("survival-0-data")
 	occupied := ""
 	for _, server := range w.servers() {
 		if server.Status.Players != nil && *server.Status.Players > 0 {
@@ -96,4 +95,6 @@ func (w *world) bindWorld(claim string) {
 	after := before.DeepCopy()
 	after.Spec.VolumeName = volume.Name
 	w.Expect(w.Client.Patch(w.t.Context(), after, client.MergeFrom(&before))).To(gomega.Succeed())
+	after.Status.Phase, after.Status.Capacity = corev1.ClaimBound, volume.Spec.Capacity
+	w.Expect(w.Client.Status().Update(w.t.Context(), after)).To(gomega.Succeed())
 }

@@ -22,6 +22,7 @@ func claimPasses() map[string]func(*world) {
 		"a claim that somebody deletes under a running": deletedUnderIt,
 		"a claim handed back while its server runs":     unlabelledUnderIt,
 		"a deleted group leaves its claims":             groupLeavesClaims,
+		"annotations reach new claims only":             annotations,
 	}
 }
 
@@ -147,6 +148,22 @@ func unlabelledUnderIt(w *world) {
 	w.exit("survival-0", 1)
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").Phase).To(gomega.Equal(v1alpha1.ServerFailed))
+}
+
+func annotations(w *world) {
+	w.ordinal()
+	w.settle(aServer, "survival-0")
+	edit(w, "survival", func(g *v1alpha1.ServerGroup) {
+		g.Spec.Replicas, g.Spec.Storage.Annotations = new(int32(2)), map[string]string{"volumeType": "local"}
+	})
+	hash := get[v1alpha1.Server](w, "survival-0").Spec.PodHash
+	w.settle(aGroup, "survival")
+	for _, name := range []string{"survival-0", "survival-1"} {
+		w.settle(aServer, name)
+	}
+	w.Expect(w.claim().Annotations).NotTo(gomega.HaveKey("volumeType"))
+	w.Expect(get[corev1.PersistentVolumeClaim](w, "survival-1-data").Annotations).To(gomega.HaveKeyWithValue("volumeType", "local"))
+	w.Expect(get[v1alpha1.Server](w, "survival-1").Spec.PodHash).To(gomega.Equal(hash), "storage is no part of a pod")
 }
 
 func groupLeavesClaims(w *world) {

@@ -96,21 +96,21 @@ func (w *world) class(expansion bool) *storagev1.StorageClass {
 	return class
 }
 
-// bindClaim binds a claim as the provisioner of its class does, to a volume of a
+// bindClaim binds the claim as the provisioner of its class does, to a volume of a
 // size.
-func (w *world) bindClaim(name, size string) {
+func (w *world) bindClaim(size string) {
 	w.t.Helper()
-	edit(w, name, func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "volume-" + w.namespace })
-	w.claimStatus(name, func(status *corev1.PersistentVolumeClaimStatus) {
+	edit(w, theClaim, func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "volume-" + w.namespace })
+	w.claimStatus(func(status *corev1.PersistentVolumeClaimStatus) {
 		status.Phase = corev1.ClaimBound
 		status.Capacity = corev1.ResourceList{corev1.ResourceStorage: *quantity(size)}
 	})
 }
 
 // claimStatus is what resizers and kubelets write.
-func (w *world) claimStatus(name string, change func(*corev1.PersistentVolumeClaimStatus)) {
+func (w *world) claimStatus(change func(*corev1.PersistentVolumeClaimStatus)) {
 	w.t.Helper()
-	claim := get[corev1.PersistentVolumeClaim](w, name)
+	claim := w.claim()
 	change(&claim.Status)
 	w.Expect(w.Client.Status().Update(w.t.Context(), claim)).To(gomega.Succeed())
 }
@@ -136,7 +136,7 @@ func (w *world) requested() string {
 func claimGrows(w *world) {
 	noted := w.record()
 	w.class(true)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	edit(w, theClaim, func(c *corev1.PersistentVolumeClaim) {
 		c.Labels["mine"], c.Annotations = "yes", map[string]string{"mine": "yes"}
 		c.Finalizers = append(c.Finalizers, "example.test/mine")
@@ -171,14 +171,14 @@ func unboundGrowsLater(w *world) {
 	w.wants("2Gi")
 	w.Expect(noted.writes).To(gomega.HaveLen(1), "only a bound claim may grow")
 	w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty())
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	w.settle(aServer, "survival-0")
 	w.Expect(w.requested()).To(gomega.Equal("2Gi"))
 }
 
 func grownByHand(w *world) {
 	w.class(true)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	edit(w, theClaim, func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.Resources.Requests[corev1.ResourceStorage] = *quantity("8Gi")
 	})
@@ -196,7 +196,7 @@ func grownByHand(w *world) {
 
 func largeVolume(w *world) {
 	w.class(true)
-	w.bindClaim(theClaim, "5Gi")
+	w.bindClaim("5Gi")
 	noted := w.record()
 	w.wants("5Gi")
 	w.Expect(noted.writes).To(gomega.BeEmpty(), "the volume has that already")
@@ -206,7 +206,7 @@ func largeVolume(w *world) {
 
 func classRefuses(w *world) {
 	class := w.class(false)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Storage.Size = quantity("2Gi") })
 	result := w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.And(
@@ -241,7 +241,7 @@ func (w *world) asksUntilGranted() {
 
 func quotaRefusesGrowth(w *world) {
 	w.class(true)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}}
 	quota.Spec.Hard = corev1.ResourceList{corev1.ResourceRequestsStorage: *quantity("1Gi")}
 	w.create(quota)
@@ -263,28 +263,28 @@ func quotaRefusesGrowth(w *world) {
 
 func storageFails(w *world) {
 	w.class(true)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	w.wants("2Gi")
-	w.claimStatus(theClaim, says(corev1.PersistentVolumeClaimControllerResizeError, "the pool is full"))
+	w.claimStatus(says(corev1.PersistentVolumeClaimControllerResizeError, "the pool is full"))
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.And(
 		gomega.HavePrefix("claim survival-0-data asks for 2Gi and has 1Gi, and its storage says: the pool is full. What to do: ")))
 	w.settle(aGroup, "survival")
 	w.Expect(condition(w.groupStatus("survival").Conditions, "StorageResize")).To(gomega.HavePrefix("False StorageResizeRefused"))
-	w.bindClaim(theClaim, "2Gi")
+	w.bindClaim("2Gi")
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty(), "what is given is no failure, whatever is still written there")
 }
 
 func fileSystemFollows(w *world) {
 	w.class(true)
-	w.bindClaim(theClaim, "1Gi")
+	w.bindClaim("1Gi")
 	w.wants("2Gi")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
-	w.claimStatus(theClaim, says(corev1.PersistentVolumeClaimFileSystemResizePending, ""))
+	w.claimStatus(says(corev1.PersistentVolumeClaimFileSystemResizePending, ""))
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.HaveValue(gomega.BeTrue()))
-	w.claimStatus(theClaim, func(status *corev1.PersistentVolumeClaimStatus) { status.Conditions = nil })
+	w.claimStatus(func(status *corev1.PersistentVolumeClaimStatus) { status.Conditions = nil })
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
 }

@@ -259,7 +259,7 @@ func (w *world) worldOn(node string) {
 		}}}}
 	}
 	w.Expect(w.Client.Create(w.t.Context(), volume)).To(gomega.Succeed())
-	w.bindClaim("survival-0-data", "1Gi")
+	w.bindClaim("1Gi")
 	w.cordon(nodeName)
 	w.clock.Step(time.Second)
 	w.settle(aGroup, "survival")

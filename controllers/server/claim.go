@@ -67,10 +67,11 @@ func worldWasHeld(server *v1alpha1.Server) bool {
 		(accepted.Reason == v1alpha1.ReasonClaimNotOurs || accepted.Reason == v1alpha1.ReasonClaimTerminating)
 }
 
-// whyHeld says why a claim is not to be mounted, empty when it may be. Nothing
+// whyHeld is reason and message why a claim is not to be mounted, empty when it
+// may be. Nothing
 // but LabelManagedBy makes it ours. One that is being deleted stays for as long
 // as a pod mounts it: another pod would only put off what somebody asked for.
-func whyHeld(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) (reason, message string) {
+func whyHeld(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) (string, string) {
 	switch {
 	case claim.Labels[podspec.LabelManagedBy] != podspec.ManagedBy:
 		return v1alpha1.ReasonClaimNotOurs, fmt.Sprintf(

@@ -3,6 +3,8 @@
 package podspec
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -18,8 +20,10 @@ func BuildDataClaim(group *v1alpha1.ServerGroup, ordinal int32) *corev1.Persiste
 	labels[LabelNetwork] = group.Spec.NetworkRef.Name
 	labels[LabelGroup] = group.Name
 	labels[LabelServer] = server
+	meta := unownedMeta(group.Namespace, DataClaimName(server), labels)
+	meta.Annotations = maps.Clone(group.Spec.Storage.Annotations)
 	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: unownedMeta(group.Namespace, DataClaimName(server), labels),
+		ObjectMeta: meta,
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      accessModes(group.Spec.Storage.AccessModes),
 			StorageClassName: group.Spec.Storage.StorageClassName,

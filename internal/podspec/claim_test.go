@@ -55,4 +55,9 @@ func TestAClaimSharesNothingWithItsGroup(t *testing.T) {
 	before := claim.Spec.Resources.Requests.Storage().String()
 	group.Spec.Storage.Size.Add(*group.Spec.Storage.Size)
 	compare(t, before, claim.Spec.Resources.Requests.Storage().String())
+
+	group.Spec.Storage.Annotations = map[string]string{"resize.example.org/limit": "100Gi"}
+	annotated := podspec.BuildDataClaim(group, 0)
+	group.Spec.Storage.Annotations["resize.example.org/limit"] = "1Ti"
+	compare(t, map[string]string{"resize.example.org/limit": "100Gi"}, annotated.Annotations)
 }

@@ -787,6 +787,11 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: atomic
       default:
       - ReadWriteOnce
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
     - name: size
       type:
         namedType: io.k8s.apimachinery.pkg.api.resource.Quantity

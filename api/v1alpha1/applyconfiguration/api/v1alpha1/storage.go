@@ -22,6 +22,10 @@ type StorageApplyConfiguration struct {
 	StorageClassName *string `json:"storageClassName,omitempty"`
 	// accessModes of new claims. Immutable. Default: ReadWriteOnce.
 	AccessModes []apiv1alpha1.AccessMode `json:"accessModes,omitempty"`
+	// annotations are copied to claims when they are made, for what reads
+	// claims: provisioners, autoresizers, backups. A change reaches claims made
+	// after it; those there are stay as they are. Default: none.
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // StorageApplyConfiguration constructs a declarative configuration of the Storage type for use with
@@ -52,6 +56,20 @@ func (b *StorageApplyConfiguration) WithStorageClassName(value string) *StorageA
 func (b *StorageApplyConfiguration) WithAccessModes(values ...apiv1alpha1.AccessMode) *StorageApplyConfiguration {
 	for i := range values {
 		b.AccessModes = append(b.AccessModes, values[i])
+	}
+	return b
+}
+
+// WithAnnotations puts the entries into the Annotations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the Annotations field,
+// overwriting an existing map entries in Annotations field with the same key.
+func (b *StorageApplyConfiguration) WithAnnotations(entries map[string]string) *StorageApplyConfiguration {
+	if b.Annotations == nil && len(entries) > 0 {
+		b.Annotations = make(map[string]string, len(entries))
+	}
+	for k, v := range entries {
+		b.Annotations[k] = v
 	}
 	return b
 }
