@@ -4,6 +4,7 @@ package worlds
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,9 +61,19 @@ func (t *trial) patchClaim(claim *corev1.PersistentVolumeClaim, change map[strin
 	return err
 }
 
+// stripClaim takes a claim from the operator, and then often wants more of it.
 func (t *trial) stripClaim() {
-	if claim, found := one(t, t.claims()); found {
-		t.says(t.label(&claim, nil), "take the operator's label off claim %s", claim.Name)
+	claim, found := one(t, t.claims())
+	further := t.random.IntN(2) == 0
+	if !found {
+		return
+	}
+	t.says(t.label(&claim, nil), "take the operator's label off claim %s", claim.Name)
+	if further {
+		most := resource.MustParse("3Gi")
+		t.edit(func(g *v1alpha1.ServerGroup) { g.Spec.Storage.Size = &most }, "%s wants %s", groupName, &most)
+		server := &v1alpha1.Server{ObjectMeta: t.named(strings.TrimSuffix(claim.Name, "-data"))}
+		t.says(t.people.Delete(t.Context(), server), "delete Server %s", server.Name)
 	}
 }
 

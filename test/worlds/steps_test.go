@@ -119,6 +119,10 @@ func (t *trial) deleteNetwork() {
 func (t *trial) makeGroup() {
 	group := &v1alpha1.ServerGroup{ObjectMeta: t.named(groupName)}
 	size := t.size()
+	if t.groups++; t.groups > 1 && t.random.IntN(2) == 0 {
+		// Its worlds may be larger by now.
+		size = resource.MustParse("1Gi")
+	}
 	class := elastic
 	if t.random.IntN(4) == 0 {
 		class = rigid
@@ -192,7 +196,11 @@ func (t *trial) makeLobby() {
 		Drain:                         v1alpha1.ServerDrain{TimeoutSeconds: speed},
 		TerminationGracePeriodSeconds: 1,
 	}
-	t.says(t.people.Create(t.Context(), group), "make ServerGroup %s", lobbyName)
+	err := t.people.Create(t.Context(), group)
+	t.says(err, "make ServerGroup %s", lobbyName)
+	if err == nil {
+		t.tally.count(lobbiesMade)
+	}
 }
 
 func (t *trial) makeProxies() {
@@ -200,11 +208,15 @@ func (t *trial) makeProxies() {
 	group.Spec = v1alpha1.ProxyGroupSpec{
 		NetworkRef: v1alpha1.NetworkReference{Name: networkName},
 		Replicas:   1,
-		Expose:     v1alpha1.Expose{Type: v1alpha1.ExposeClusterIP},
+		Expose:     v1alpha1.Expose{Type: v1alpha1.ExposeClusterIP, ClusterIP: v1alpha1.ExposeByClusterIP{Address: "play.example.org:25565"}},
 		Routing:    v1alpha1.Routing{FallbackGroups: []string{groupName}},
 		Drain:      v1alpha1.ProxyDrain{TimeoutSeconds: speed},
 	}
-	t.says(t.people.Create(t.Context(), group), "make ProxyGroup %s", frontName)
+	err := t.people.Create(t.Context(), group)
+	t.says(err, "make ProxyGroup %s", frontName)
+	if err == nil {
+		t.tally.count(proxiesMade)
+	}
 }
 
 func (t *trial) deleteProxies() {

@@ -17,6 +17,8 @@ const (
 	claimsGrown  happening = "claims grown"
 	podsMade     happening = "pods made"
 	worldsMet    happening = "worlds met again by another pod"
+	proxiesMade  happening = "groups of proxies made"
+	lobbiesMade  happening = "ephemeral groups made"
 	managers     happening = "managers started"
 	crashes      happening = "managers crashed in the middle of a write"
 	failures     happening = "calls failed"
@@ -29,7 +31,7 @@ const (
 // happenings are all of them, in the order in which they are told.
 func happenings() []happening {
 	return []happening{
-		claimsMade, claimsGrown, podsMade, worldsMet, managers, crashes, failures, losses, staleCaches, uninstalls, kindsDeleted,
+		claimsMade, claimsGrown, podsMade, worldsMet, proxiesMade, lobbiesMade, managers, crashes, failures, losses, staleCaches, uninstalls, kindsDeleted,
 	}
 }
 

@@ -111,7 +111,8 @@ type trial struct {
 	gone bool
 	// kindless is true while the kinds are deleted.
 	kindless bool
-	copies   int
+	// groups and copies count those that were made.
+	groups, copies int
 }
 
 // newTrial prepares the namespaces, and watches from before anything happens.
@@ -178,22 +179,29 @@ func known[T runtime.Object](t *trial, event watch.Event) (T, bool) {
 // install makes what `make deploy` does beside the kinds and the cluster role.
 func (t *trial) install() {
 	t.ledger.note(time.Now(), "people: install the operator")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.operator}}
-	t.insist("making the operator's namespace", func() error { return t.people.Create(t.Context(), namespace) })
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.operator, Name: managerAccount}}
-	must(t, "making the manager's account", t.people.Create(t.Context(), account))
+	// The API server may still refuse what belongs to a namespace whose
+	// predecessor has just gone.
+	t.insist("making the operator's namespace", func() error {
+		return t.people.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.operator}})
+	})
+	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: t.operator, Name: managerAccount}}
+	objects := []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.operator, Name: managerAccount}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.operator, Name: managerAccount},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: roleName}, Subjects: subjects,
+		},
+		t.clusterBinding(subjects),
+	}
 	for _, object := range testenv.ReadManifests(t, testenv.Path(t, "config/rbac/role.yaml")) {
 		if object.GetKind() == "Role" {
 			object.SetNamespace(t.operator)
-			must(t, "making the manager's role", t.people.Create(t.Context(), object))
+			objects = append(objects, object)
 		}
 	}
-	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: t.operator, Name: managerAccount}}
-	must(t, "binding the manager's role", t.people.Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.operator, Name: managerAccount},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: roleName}, Subjects: subjects,
-	}))
-	must(t, "binding the manager's cluster role", t.people.Create(t.Context(), t.clusterBinding(subjects)))
+	for _, object := range objects {
+		t.insist("installing the operator", func() error { return t.people.Create(t.Context(), object) })
+	}
 	t.gone = false
 }
 
