@@ -90,6 +90,7 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 			"maxPlayers":                    int64(50),
 			"drain":                         map[string]any{"timeoutSeconds": int64(60)},
 			"terminationGracePeriodSeconds": int64(60),
+			"enforcePlayableSlots":          false,
 			"failedRetentionSeconds":        int64(3600),
 			"scaling": map[string]any{
 				"minReplicas": int64(2), "maxReplicas": int64(8), "spareSlots": int64(30),

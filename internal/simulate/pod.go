@@ -197,7 +197,10 @@ func (p *pod) end(is phase.Pod, note string) {
 // loseAll has everybody on it, or on the way there, look for another server.
 func (p *pod) loseAll() {
 	lostOnes := p.players
-	p.players, p.emptyFrom = nil, p.server.group.w.now
+	p.players = nil
+	if len(lostOnes) > 0 {
+		p.emptyFrom = p.server.group.w.now
+	}
 	for _, one := range lostOnes {
 		p.server.group.w.proxy.onLost(one, p)
 	}

@@ -32,7 +32,7 @@ func givesUpTheEmpty(c *check, h *happening) string {
 	p := h.server.pod
 	switch {
 	case h.server.departing():
-		return c.displaces(h.server)
+		return c.displaces(h)
 	case h.server.awaited():
 		return fmt.Sprintf("%s is given up with %d players on it and %d on the way", h.server.name, len(p.players), p.coming)
 	case is(h.server.written.Status.WasRegistered) && !p.heardNow() && !c.agreed(h.server):
@@ -42,18 +42,21 @@ func givesUpTheEmpty(c *check, h *happening) string {
 }
 
 // displaces looks at a server with players that goes because its node does: one
-// at a time, and to where there are others.
-func (c *check) displaces(s *server) string {
+// at a time, and to where there are others. Whoever is on one whose drain is over
+// is past moving; a door that closes at this moment nobody has heard of yet.
+func (c *check) displaces(h *happening) string {
+	s := h.server
 	if !s.awaited() {
 		return ""
 	}
 	for _, other := range c.g.servers {
 		if other != s && other.written != nil && other.written.DeletionTimestamp != nil &&
+			other.written.Status.Phase != v1alpha1.ServerTerminating &&
 			other.departing() && other.pod.up() && len(other.pod.players) > 0 {
 			return fmt.Sprintf("%s is cleared off its node while %s still has %d players", s.name, other.name, len(other.pod.players))
 		}
 	}
-	if c.g.truth().joinable == 0 {
+	if free, _ := seatsKnown(h.pass); free == 0 && c.g.truth().joinable == 0 {
 		return fmt.Sprintf("%s is cleared off its node, and its %d players can go nowhere", s.name, len(s.pod.players))
 	}
 	return ""

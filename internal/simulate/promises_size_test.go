@@ -71,11 +71,11 @@ func (c *check) forDemand(pass *groupPass, free, onOrder int) int {
 }
 
 // displaced is how many players may need seats at once because their node
-// leaves: those of one server.
+// leaves: those of one server, also of one that was told to go a moment ago.
 func (g *group) displaced() int {
 	most := 0
 	for _, s := range g.servers {
-		if s.written != nil && s.written.DeletionTimestamp == nil && s.departing() {
+		if s.written != nil && s.departing() {
 			most = max(most, len(s.pod.players)+s.pod.coming)
 		}
 	}
@@ -211,7 +211,7 @@ func startsForAReason(c *check, h *happening) string {
 }
 
 func stopsForAReason(c *check, h *happening) string {
-	if h.what != removed || h.server.firstStart() || h.server.failed() || h.server.pod == nil {
+	if h.what != removed || h.server.firstStart() || h.server.failed() || h.server.pod == nil || h.server.departing() {
 		return ""
 	}
 	this := c.moved(h)

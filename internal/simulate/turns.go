@@ -43,6 +43,7 @@ func turns(chance *rand.Rand, from, to time.Time, groups, nodes int) []Turn {
 	}
 	add(mishaps, time.Duration(1+chance.IntN(6))*time.Hour)
 	add(wishes, time.Duration(4+chance.IntN(12))*time.Hour)
+	add([]drawn{drainNode}, time.Duration(6+chance.IntN(18))*time.Hour)
 	slices.SortStableFunc(all, func(a, b Turn) int { return a.At.Compare(b.At) })
 	return all
 }
@@ -72,6 +73,11 @@ func silenceGroup(chance *rand.Rand, groups, _ int) func(*World) {
 func killNode(chance *rand.Rand, _, nodes int) func(*World) {
 	index, length := chance.IntN(nodes), time.Duration(1+chance.IntN(30))*time.Minute
 	return func(w *World) { w.KillNode(index, length) }
+}
+
+func drainNode(chance *rand.Rand, _, nodes int) func(*World) {
+	index, length := chance.IntN(nodes), time.Duration(5+chance.IntN(90))*time.Minute
+	return func(w *World) { w.DrainNode(index, length) }
 }
 
 func boost(chance *rand.Rand, groups, _ int) func(*World) {
