@@ -146,9 +146,14 @@ func (t *trial) deleteGroup() {
 	t.says(err, "delete ServerGroup %s, %s", groupName, how)
 }
 
-// makeGroupAnew deletes the group, waits a while until it is gone, and makes it
-// again with other numbers.
+// makeGroupAnew deletes the group, often after its worlds were to grow, waits a
+// while until it is gone, and makes it again with other numbers.
 func (t *trial) makeGroupAnew() {
+	if t.random.IntN(2) == 0 {
+		most := resource.MustParse("3Gi")
+		t.edit(func(g *v1alpha1.ServerGroup) { g.Spec.Storage.Size = &most }, "%s wants %s", groupName, &most)
+		t.settle(300 * time.Millisecond)
+	}
 	t.deleteGroup()
 	gone := func() bool {
 		return apierrors.IsNotFound(t.people.Get(t.Context(), t.key(groupName), &v1alpha1.ServerGroup{}))
