@@ -61,7 +61,10 @@ esac
 
 mkdir -p "$bin/reports"
 report=$bin/reports/$kind.json
-"$bin/gotestsum" --format $format --format-hide-empty-pkg --hide-summary=skipped,output \
+# What a failed test printed is shown once: as it happens, or at the end.
+hide=skipped
+if [[ $format = testname ]]; then hide+=,output; fi
+"$bin/gotestsum" --format $format --format-hide-empty-pkg --hide-summary=$hide \
 	--jsonfile "$report" --raw-command -- go test -json "${flags[@]}" "${packages[@]}"
 go build -o "$bin/test-report" ./hack/test-report
 "$bin/test-report" "$report"

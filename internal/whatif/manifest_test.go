@@ -47,6 +47,7 @@ func TestAGroupIsReadWithTheDefaultsOfTheAPIServer(t *testing.T) {
 		Drain:                         v1alpha1.ServerDrain{TimeoutSeconds: 60},
 		TerminationGracePeriodSeconds: 60,
 		FailedRetentionSeconds:        new(int32(3600)),
+		EnforcePlayableSlots:          new(false),
 		Server:                        group.Spec.Server,
 	}
 	if diff := cmp.Diff(want, group.Spec); diff != "" {
