@@ -19,6 +19,7 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/refusal"
@@ -48,8 +49,8 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 	}
 	r.tell(group, seen, decided)
 	errs := []error{
-		r.mark(ctx, group, seen, decided.withdraw, withdrew, new(seen.now.UTC().Format(time.RFC3339))),
-		r.mark(ctx, group, seen, decided.reinstate, tookBack, nil),
+		r.mark(ctx, group, seen, decided.withdraw, withdrawal, new(seen.now.UTC().Format(time.RFC3339))),
+		r.mark(ctx, group, seen, decided.reinstate, takenBack, nil),
 		r.markOccupancy(ctx, seen),
 		r.remove(ctx, group, seen, decided.remove),
 	}
@@ -168,7 +169,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		r.writes.Created(group.UID, pod.Name, seen.now)
 		err := r.Client.Create(ctx, pod, fieldOwner)
 		if err == nil {
-			r.recount(ctx, group, pod, created, fmt.Sprintf("replicas is %d", group.Spec.Replicas))
+			created.Tell(ctx, r.Events, group, pod, fmt.Sprintf("replicas is %d", group.Spec.Replicas))
 			return nil
 		}
 		if refusal.Certain(err) {
@@ -183,7 +184,7 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 
 // mark notes on pods since when they are withdrawn; nil takes it back.
 func (r *Reconciler) mark(
-	ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, intents []intent, done deed, at *string,
+	ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, intents []intent, done conditions.Deed, at *string,
 ) error {
 	var errs []error
 	for _, one := range intents {
@@ -199,7 +200,7 @@ func (r *Reconciler) mark(
 			errs = append(errs, fmt.Errorf("annotate pod %s: %w", one.name, err))
 			continue
 		}
-		r.recount(ctx, group, pod, done, one.note)
+		done.Tell(ctx, r.Events, group, pod, one.note)
 	}
 	return errors.Join(errs...)
 }
@@ -216,7 +217,7 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ProxyGroup, see
 			r.writes.Spared(group.UID, pod.UID)
 		}
 		if err == nil {
-			r.recount(ctx, group, pod, deleted, one.note)
+			deleted.Tell(ctx, r.Events, group, pod, one.note)
 		}
 		errs = append(errs, err)
 	}

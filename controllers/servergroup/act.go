@@ -101,7 +101,7 @@ func (r *Reconciler) create(
 		case err != nil:
 			return err
 		case verdict == children.Created:
-			r.tell(ctx, group, server, created, why)
+			created.Tell(ctx, r.Events, group, server, why)
 			return nil
 		case verdict == children.Ours && wanted.Ordinal != nil:
 			// It is the group's own, and the cache will show it.
@@ -154,7 +154,7 @@ func (r *Reconciler) remove(ctx context.Context, group *v1alpha1.ServerGroup, se
 			r.writes.Spared(group.UID, server.UID)
 		}
 		if err == nil {
-			r.tell(ctx, group, server, deleted, one.Note)
+			deleted.Tell(ctx, r.Events, group, server, one.Note)
 		}
 		errs = append(errs, err)
 	}

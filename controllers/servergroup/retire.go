@@ -25,7 +25,7 @@ func (r *Reconciler) retire(ctx context.Context, group *v1alpha1.ServerGroup, se
 		if server := seen.object(one.Name); server != nil {
 			ended := r.setRetireReason(ctx, group, seen, server, one.Reason)
 			if !ended.Stops() {
-				r.tell(ctx, group, server, retired, one.Note)
+				retired.Tell(ctx, r.Events, group, server, one.Note)
 			}
 			ends = append(ends, ended)
 		}
@@ -41,7 +41,7 @@ func (r *Reconciler) withdraw(ctx context.Context, group *v1alpha1.ServerGroup, 
 		if server := seen.object(one.Name); server != nil {
 			ended := r.setRetireReason(ctx, group, seen, server, v1alpha1.RetireNone)
 			if !ended.Stops() {
-				r.tell(ctx, group, server, takenBack, one.Note)
+				takenBack.Tell(ctx, r.Events, group, server, one.Note)
 			}
 			ends = append(ends, ended)
 		}

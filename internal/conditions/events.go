@@ -3,7 +3,6 @@
 package conditions
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,14 +40,6 @@ func Note(sentence string) string {
 		end--
 	}
 	return sentence[:end]
-}
-
-// NoteOn is the note about a member of a group; it begins with the member's name.
-func NoteOn(name, why string) string {
-	if strings.HasPrefix(why, name+" ") {
-		return Note(why)
-	}
-	return Note(name + ": " + why)
 }
 
 // failures are the reasons of a server that needs somebody to look at it. That
