@@ -85,9 +85,9 @@ type Scaling struct {
 
 // ServerGroupSpec describes servers that all do the same. An edit of image,
 // maxPlayers, server, env, mounts, resources, scheduling or the grace period
-// needs new servers: those of an Ephemeral group are replaced as update says, in
-// a Persistent one it holds for servers made after it. Every other field takes
-// effect on running servers.
+// needs new servers: those of an Ephemeral group are replaced as update says,
+// those of a Persistent one ordinal by ordinal, each drained before it is made
+// again with its claim. Every other field takes effect on running servers.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.playableSlots) || self.playableSlots <= self.maxPlayers",message="playableSlots must not exceed maxPlayers"
 // +kubebuilder:validation:XValidation:rule="has(self.scaling) == (self.type == 'Ephemeral')",message="scaling is required for type Ephemeral and forbidden for Persistent"

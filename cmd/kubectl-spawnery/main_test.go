@@ -83,6 +83,7 @@ func TestACommandLineThatIsWrongSaysWhy(t *testing.T) {
 		"a long hold":                {manifest + "--shape friday --hold 2h", "--hold is 2h0m0s; it must be from 0 to an hour"},
 		"a stray word after orphans": {"orphans minecraft", `"minecraft" is no flag`},
 		"no such format":             {"orphans -o wide", "-o wide is unknown; there are json, yaml and name"},
+		"names of all namespaces":    {"orphans -A -o name", "-o name has no namespaces, and a name alone may be a world in service elsewhere; say -n, or -o json"},
 		"commands in a format":       {"orphans --commands -o name", "say either --commands or -o"},
 		"a kubeconfig that is not there": {
 			"orphans --kubeconfig no.yaml",

@@ -90,6 +90,9 @@ func (o *orphanOptions) check(flags *pflag.FlagSet) error {
 	if o.commands && o.format != "" {
 		return errors.New("say either --commands or -o")
 	}
+	if o.everywhere && o.format == "name" {
+		return errors.New("-o name has no namespaces, and a name alone may be a world in service elsewhere; say -n, or -o json")
+	}
 	switch o.format {
 	case "", "json", "yaml", "name":
 	default:

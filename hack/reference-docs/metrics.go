@@ -37,7 +37,7 @@ come and go add any.
 
 ## Of a proxy
 
-They are served by each proxy pod at ` + "`/metrics`" + ` of its port for probes, and
+They are served by each proxy pod at ` + "`/metrics`" + ` on port 8080, and
 start at 0 with the pod. The labels have the values listed, and no others.
 
 | metric | type | labels | meaning |

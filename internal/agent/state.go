@@ -159,7 +159,7 @@ func (s *state) report(pending int, admitted []seats.Player) *agentv1alpha1.Serv
 		Admitted:     tell(admitted),
 	}
 	if s.wishes.PlayableSlots != nil {
-		report.PlayableSlots = new(int32(*s.wishes.PlayableSlots))
+		report.PlayableSlots = new(int32(min(*s.wishes.PlayableSlots, s.limits().Slots)))
 	}
 	if !s.game.Counted {
 		return report

@@ -60,6 +60,17 @@ const (
 	ResizePending
 )
 
+// ClaimOutlook says whether a server's world outlives its pod.
+type ClaimOutlook uint8
+
+const (
+	// ClaimStays means that the claim is there whatever becomes of the pod.
+	ClaimStays ClaimOutlook = iota
+	// ClaimEnding means that somebody deleted the claim, and that it goes with
+	// the pod that mounts it.
+	ClaimEnding
+)
+
 // NodeOutlook says whether a server's node is about to leave.
 type NodeOutlook uint8
 
@@ -121,6 +132,7 @@ type Server struct {
 	Node     NodeOutlook
 	Door     Door
 	Resize   Resize
+	Claim    ClaimOutlook
 
 	Seats
 	Presence

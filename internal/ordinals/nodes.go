@@ -19,7 +19,11 @@ func (p *Plan) departing(in *Input, held map[int]int) {
 	var there []fleet.Server
 	for _, s := range in.Servers {
 		stays := s.Node == fleet.NodeStaying || s.Phase == v1alpha1.ServerFailed
-		if !stays && !s.Leaving() && s.Ordinal < in.Replicas && held[s.Ordinal] == 1 {
+		switch {
+		case stays || s.Leaving() || s.Ordinal >= in.Replicas || held[s.Ordinal] != 1:
+		case s.Claim == fleet.ClaimEnding:
+			p.NodeWait = s.Name + worldEnds
+		default:
 			there = append(there, s)
 		}
 	}

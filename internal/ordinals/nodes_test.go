@@ -64,6 +64,7 @@ func TestAnOrdinalLeavesItsNode(t *testing.T) {
 		"not while an ordinal is made":               {group(2, with(all(0), 0, departs)), "", "survival-0 waits for ordinal 1, which has no server yet"},
 		"not while a create is not seen":             {group(2, with(all(0), 0, departs), expecting(ordinals.Expected{Creates: []int{1}})), "", "survival-0 waits for ordinal 1, which has no server yet"},
 		"not while it could not be made again":       {group(1, with(all(0), 0, departs, empty), gate(fleet.GivenUp())), "", "survival-0 waits for the right to be made again: too many starts have failed, and nothing is made until the group is edited or told to retry"},
+		"not while its claim is being deleted":       {group(1, with(all(0), 0, departs, endsWithItsPod)), "", "survival-0 stays as it is: its claim is being deleted, and its world is there only as long as its pod"},
 		"a surplus goes first":                       {group(1, with(all(0, 1), 0, departs)), "survival-1", ""},
 		"a surplus there goes as such":               {group(1, with(all(0, 1), 1, departs)), "survival-1", ""},
 		"not while most agents are silent":           {group(1, with(all(0), 0, departs), func(in *ordinals.Input) { in.Channel = fleet.ChannelDegraded }), "", ""},

@@ -83,13 +83,10 @@ func progress(in *Input) Update {
 // update takes down the highest ordinal of an old spec, to be made again of the
 // group's.
 func (p *Plan) update(in *Input, held map[int]int) {
-	var next *fleet.Server
-	for i := range in.Servers {
-		if s := &in.Servers[i]; required(in, held, s) && serves(in, s) && !s.Current() {
-			next = s
-		}
-	}
+	next, last := outdated(in, held)
 	switch {
+	case next == nil && last != "":
+		p.Update.Note = last + worldEnds
 	case next == nil && p.Update.Leaving > 0:
 		p.Update.Note = leaver(in) + " is on its way out"
 	case next == nil && p.Update.Old > 0:
@@ -105,6 +102,27 @@ func (p *Plan) update(in *Input, held map[int]int) {
 	}
 }
 
+// outdated is the highest ordinal of an old spec that may be made again, nil for
+// none, and the name of one that may not, because its world would go with it.
+func outdated(in *Input, held map[int]int) (*fleet.Server, string) {
+	var next *fleet.Server
+	last := ""
+	for i := range in.Servers {
+		s := &in.Servers[i]
+		switch {
+		case !required(in, held, s) || !serves(in, s) || s.Current():
+		case s.Claim == fleet.ClaimEnding:
+			last = s.Name
+		default:
+			next = s
+		}
+	}
+	return next, last
+}
+
+// worldEnds is why a server is left as it is, after its name.
+const worldEnds = " stays as it is: its claim is being deleted, and its world is there only as long as its pod"
+
 // resize takes down the highest ordinal whose file system grows when it is
 // mounted anew.
 func (p *Plan) resize(in *Input, held map[int]int) {
@@ -114,7 +132,7 @@ func (p *Plan) resize(in *Input, held map[int]int) {
 	var next *fleet.Server
 	for i := range in.Servers {
 		s := &in.Servers[i]
-		if required(in, held, s) && serves(in, s) && s.Resize == fleet.ResizePending {
+		if required(in, held, s) && serves(in, s) && s.Resize == fleet.ResizePending && s.Claim == fleet.ClaimStays {
 			next = s
 		}
 	}

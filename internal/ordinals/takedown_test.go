@@ -72,6 +72,11 @@ func TestARequiredOrdinalGoesOnlyToComeBack(t *testing.T) {
 		"not in a group that gave up":                      {group(2, oldOnes(0, 1), gate(fleet.GivenUp())), waits("survival-1 waits: too many starts have failed, and nothing is made until the group is edited or told to retry")},
 		"not while it could not be made again":             {group(2, oldOnes(0, 1), unmakeable), waits("survival-1 waits: a mount is invalid")},
 
+		"not while its claim is being deleted": {group(1, with(oldOnes(0), 0, endsWithItsPod)), waits(
+			"survival-0 stays as it is: its claim is being deleted, and its world is there only as long as its pod")},
+		"the others go on beside it": {group(2, with(oldOnes(0, 1), 1, endsWithItsPod)), updates("survival-0")},
+		"nor for its file system":    {group(1, with(ready(0), 0, resized, endsWithItsPod)), waits("")},
+
 		"the highest whose file system is to grow":    {group(3, with(with(ready(0, 1, 2), 0, resized), 1, resized)), resizes("survival-1")},
 		"an old spec before it":                       {group(2, with(with(ready(0, 1), 0, old), 1, resized)), updates("survival-0")},
 		"a surplus before it, too":                    {group(1, with(ready(0, 1), 0, resized)), want{"survival-1", "SurplusOrdinal", ""}},
@@ -165,3 +170,5 @@ func TestWhoDoesNotServeIsNamedWithWhatComesNext(t *testing.T) {
 		})
 	}
 }
+
+func endsWithItsPod(s *fleet.Server) { s.Claim = fleet.ClaimEnding }

@@ -7,6 +7,7 @@ package sighting
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,15 +163,22 @@ func ServerOf(server *v1alpha1.Server, group Group, pod fleet.PodView, presence 
 	if ptr.Deref(server.Status.StorageResizePending, false) {
 		seen.Resize = fleet.ResizePending
 	}
+	if acceptedFor(server, v1alpha1.ReasonClaimTerminating) {
+		seen.Claim = fleet.ClaimEnding
+	}
 	return seen
 }
 
 // NameHeld is true when the last pass over a Server found another pod with its
 // name.
 func NameHeld(server *v1alpha1.Server) bool {
+	return acceptedFor(server, v1alpha1.ReasonPodNameConflict, v1alpha1.ReasonPodNameTerminating)
+}
+
+// acceptedFor is true when the condition Accepted has one of the reasons.
+func acceptedFor(server *v1alpha1.Server, reasons ...string) bool {
 	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
-	return accepted != nil &&
-		(accepted.Reason == v1alpha1.ReasonPodNameConflict || accepted.Reason == v1alpha1.ReasonPodNameTerminating)
+	return accepted != nil && slices.Contains(reasons, accepted.Reason)
 }
 
 // seatsOf settles a server's seats. Before it has said anything they are those

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -79,5 +80,19 @@ func TestAServerIsDescribedByItsStatusAndItsGroup(t *testing.T) {
 	got = ServerOf(server, group, fleet.PodSeen, fleet.Presence{})
 	if got.Playable != 40 || got.Slots != 40 || got.Door != fleet.DoorClosed {
 		t.Errorf("what the server says comes before its group, and never exceeds its slots: %+v", got)
+	}
+}
+
+func TestAServerOnAClaimThatIsBeingDeletedIsKnownByItsCondition(t *testing.T) {
+	for reason, want := range map[string]fleet.ClaimOutlook{
+		v1alpha1.ReasonClaimTerminating: fleet.ClaimEnding, v1alpha1.ReasonAccepted: fleet.ClaimStays, "": fleet.ClaimStays,
+	} {
+		server := &v1alpha1.Server{}
+		if reason != "" {
+			server.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Reason: reason}}
+		}
+		if got := ServerOf(server, Group{}, fleet.PodSeen, fleet.Presence{}).Claim; got != want {
+			t.Errorf("with the reason %q the claim's outlook is %v, want %v", reason, got, want)
+		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 //
 // ServerGroupSpec describes servers that all do the same. An edit of image,
 // maxPlayers, server, env, mounts, resources, scheduling or the grace period
-// needs new servers: those of an Ephemeral group are replaced as update says, in
-// a Persistent one it holds for servers made after it. Every other field takes
-// effect on running servers.
+// needs new servers: those of an Ephemeral group are replaced as update says,
+// those of a Persistent one ordinal by ordinal, each drained before it is made
+// again with its claim. Every other field takes effect on running servers.
 type ServerGroupSpecApplyConfiguration struct {
 	// networkRef names the Network this group belongs to. Immutable.
 	NetworkRef *NetworkReferenceApplyConfiguration `json:"networkRef,omitempty"`
