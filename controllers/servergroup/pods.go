@@ -37,6 +37,8 @@ func (o observation) podView(server *v1alpha1.Server) fleet.PodView {
 	switch uid := types.UID(server.Status.PodUID); {
 	case uid == "" && sighting.NameHeld(server):
 		return fleet.PodNameHeld
+	case uid == "" && sighting.WorldHeld(server):
+		return fleet.PodWorldHeld
 	case uid == "":
 		return fleet.PodNone
 	case o.pods[uid] != nil:

@@ -47,6 +47,8 @@ const (
 	PodSeen
 	// PodNameHeld means no pod was made yet, because another has its name.
 	PodNameHeld
+	// PodWorldHeld means no pod was made yet, because its claim cannot be mounted.
+	PodWorldHeld
 )
 
 // Resize says whether a server's file system is smaller than its volume.
@@ -167,7 +169,7 @@ func (s *Server) Leaving() bool {
 // Current is true for a server of its group's spec, and for one whose pod is
 // still to be made: it will be made from the spec that the group has then.
 func (s *Server) Current() bool {
-	unmade := s.Pod == PodNone || s.Pod == PodNameHeld
+	unmade := s.Pod == PodNone || s.Pod == PodNameHeld || s.Pod == PodWorldHeld
 	return s.Spec == SpecCurrent || (s.Phase == v1alpha1.ServerPending && unmade)
 }
 

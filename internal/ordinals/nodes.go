@@ -65,7 +65,7 @@ func unsettled(in *Input, held map[int]int, next fleet.Server) string {
 		return ""
 	}
 	for _, s := range in.Servers {
-		if s.Name != next.Name && s.Ordinal < in.Replicas && s.FirstStart() {
+		if s.Name != next.Name && s.Ordinal < in.Replicas && s.FirstStart() && !worldHeld(&s) {
 			return s.Name + ", which is starting"
 		}
 	}

@@ -54,6 +54,7 @@ func TestAnOrdinalLeavesItsNode(t *testing.T) {
 		"one after the other, the highest first":     {group(3, with(with(all(0, 1, 2), 0, departs), 1, departs)), "survival-1", ""},
 		"one that is empty before any other":         {group(3, with(with(all(0, 1, 2), 0, departs, empty), 1, departs)), "survival-0", ""},
 		"not while one with players starts":          {group(2, with(with(all(0, 1), 0, departs), 1, func(s *fleet.Server) { s.Phase, s.ReadySince = v1alpha1.ServerStarting, time.Time{} })), "", "survival-0 waits for survival-1, which is starting"},
+		"nobody waits for one without its claim":     {group(2, with(with(all(0, 1), 0, departs), 1, worldless)), "survival-0", ""},
 		"an empty one does not wait for that":        {group(2, with(with(all(0, 1), 0, departs, empty), 1, func(s *fleet.Server) { s.Phase, s.ReadySince = v1alpha1.ServerStarting, time.Time{} })), "survival-0", ""},
 		"nor does one that starts itself":            {group(1, with(all(0), 0, departs, func(s *fleet.Server) { s.Phase, s.ReadySince = v1alpha1.ServerStarting, time.Time{} })), "survival-0", ""},
 		"a failed one holds nobody up":               {group(2, with(with(all(0, 1), 0, departs), 1, in(v1alpha1.ServerFailed))), "survival-0", ""},

@@ -182,17 +182,22 @@ func obstacle(in *Input) string {
 // holdsUp says why a server that is not Ready stops the others. One that failed
 // under the old spec, or waits for its name since then, says nothing about the
 // new one, and may never be Ready again; one that failed under the new spec says
-// all there is to know.
+// all there is to know. One whose claim cannot be mounted waits for a person, and
+// says nothing about any spec.
 func holdsUp(s *fleet.Server) string {
 	stuck := s.Phase == v1alpha1.ServerFailed || (s.Phase == v1alpha1.ServerPending && s.Pod == fleet.PodNameHeld)
 	switch {
-	case stuck && s.Spec == fleet.SpecOld:
+	case stuck && s.Spec == fleet.SpecOld, worldHeld(s):
 		return ""
 	case s.Phase == v1alpha1.ServerFailed:
 		return fmt.Sprintf("%s, which is of the group's spec, failed at %s. Mend the spec or put the old one back; "+
 			"a Server that you delete is made of the group's spec all the same", s.Name, stamp(s.FailedAt))
 	}
 	return s.Name + " has to be Ready first"
+}
+
+func worldHeld(s *fleet.Server) bool {
+	return s.Phase == v1alpha1.ServerPending && s.Pod == fleet.PodWorldHeld
 }
 
 // shut says why a server that went could not be made again now.

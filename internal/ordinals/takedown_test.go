@@ -49,20 +49,21 @@ func TestARequiredOrdinalGoesOnlyToComeBack(t *testing.T) {
 		in   ordinals.Input
 		want want
 	}{
-		"the highest of an old spec":             {group(3, oldOnes(0, 1, 2)), updates("survival-2")},
-		"one that is current is left alone":      {group(3, with(oldOnes(0, 1, 2), 2, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), updates("survival-1")},
-		"a surplus before it":                    {group(2, oldOnes(0, 1, 2)), want{"survival-2", "SurplusOrdinal", "survival-1 waits for survival-2, which is taken down"}},
-		"one whose node leaves before it":        {group(2, with(oldOnes(0, 1), 0, departs, in(v1alpha1.ServerReady))), want{"survival-0", "NodeDraining", "survival-1 waits for survival-0, which is taken down"}},
-		"not while another starts":               {group(2, with(oldOnes(0, 1), 0, in(v1alpha1.ServerStarting))), waits("survival-1 waits: survival-0 has to be Ready first")},
-		"not while one of the new spec starts":   {group(2, with(with(oldOnes(0, 1), 1, in(v1alpha1.ServerStarting)), 1, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), waits("survival-0 waits: survival-1 has to be Ready first")},
-		"not while another drains":               {group(2, with(oldOnes(0, 1), 0, in(v1alpha1.ServerDraining))), waits("survival-1 waits: survival-0 is on its way out")},
-		"not while another retires":              {group(2, with(oldOnes(0, 1), 0, func(s *fleet.Server) { s.Retire = v1alpha1.RetireRequested })), waits("survival-1 waits: survival-0 is on its way out")},
-		"not while a delete is not seen":         {group(2, oldOnes(0, 1), expecting(ordinals.Expected{Deletes: []string{"survival-0"}})), waits("survival-1 waits: survival-0 is on its way out")},
-		"not while an ordinal is missing":        {group(3, oldOnes(0, 1)), waits("survival-1 waits: ordinal 2 has no server yet")},
-		"not while a create is not seen":         {group(3, oldOnes(0, 1), expecting(ordinals.Expected{Creates: []int{2}})), waits("survival-1 waits: ordinal 2 has no server yet")},
-		"a failed one of the old spec is passed": {group(2, with(oldOnes(0, 1), 1, failedLongAgo)), updates("survival-0")},
-		"and so is one that waits for its name":  {group(2, with(oldOnes(0, 1), 1, nameless)), updates("survival-0")},
-		"both at once":                           {group(3, with(with(oldOnes(0, 1, 2), 1, nameless), 2, failedLongAgo)), updates("survival-0")},
+		"the highest of an old spec":                    {group(3, oldOnes(0, 1, 2)), updates("survival-2")},
+		"one that is current is left alone":             {group(3, with(oldOnes(0, 1, 2), 2, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), updates("survival-1")},
+		"a surplus before it":                           {group(2, oldOnes(0, 1, 2)), want{"survival-2", "SurplusOrdinal", "survival-1 waits for survival-2, which is taken down"}},
+		"one whose node leaves before it":               {group(2, with(oldOnes(0, 1), 0, departs, in(v1alpha1.ServerReady))), want{"survival-0", "NodeDraining", "survival-1 waits for survival-0, which is taken down"}},
+		"not while another starts":                      {group(2, with(oldOnes(0, 1), 0, in(v1alpha1.ServerStarting))), waits("survival-1 waits: survival-0 has to be Ready first")},
+		"not while one of the new spec starts":          {group(2, with(with(oldOnes(0, 1), 1, in(v1alpha1.ServerStarting)), 1, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), waits("survival-0 waits: survival-1 has to be Ready first")},
+		"not while another drains":                      {group(2, with(oldOnes(0, 1), 0, in(v1alpha1.ServerDraining))), waits("survival-1 waits: survival-0 is on its way out")},
+		"not while another retires":                     {group(2, with(oldOnes(0, 1), 0, func(s *fleet.Server) { s.Retire = v1alpha1.RetireRequested })), waits("survival-1 waits: survival-0 is on its way out")},
+		"not while a delete is not seen":                {group(2, oldOnes(0, 1), expecting(ordinals.Expected{Deletes: []string{"survival-0"}})), waits("survival-1 waits: survival-0 is on its way out")},
+		"not while an ordinal is missing":               {group(3, oldOnes(0, 1)), waits("survival-1 waits: ordinal 2 has no server yet")},
+		"not while a create is not seen":                {group(3, oldOnes(0, 1), expecting(ordinals.Expected{Creates: []int{2}})), waits("survival-1 waits: ordinal 2 has no server yet")},
+		"a failed one of the old spec is passed":        {group(2, with(oldOnes(0, 1), 1, failedLongAgo)), updates("survival-0")},
+		"and so is one that waits for its name":         {group(2, with(oldOnes(0, 1), 1, nameless)), updates("survival-0")},
+		"and one that waits for its claim, of any spec": {group(2, with(with(oldOnes(0, 1), 1, worldless), 1, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), updates("survival-0")},
+		"both at once":                                  {group(3, with(with(oldOnes(0, 1, 2), 1, nameless), 2, failedLongAgo)), updates("survival-0")},
 		"a failed one of the new spec stops it": {group(2, with(with(oldOnes(0, 1), 1, failedLongAgo), 1, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), waits(
 			"survival-0 waits: survival-1, which is of the group's spec, failed at 2026-09-18T19:59:00Z. Mend the spec or put the old one back; a Server that you delete is made of the group's spec all the same")},
 		"one of the new spec that waits for its name, too": {group(2, with(with(oldOnes(0, 1), 1, nameless), 1, func(s *fleet.Server) { s.Spec = fleet.SpecCurrent })), waits("survival-0 waits: survival-1 has to be Ready first")},
@@ -172,3 +173,9 @@ func TestWhoDoesNotServeIsNamedWithWhatComesNext(t *testing.T) {
 }
 
 func endsWithItsPod(s *fleet.Server) { s.Claim = fleet.ClaimEnding }
+
+// worldless waits for a claim that cannot be mounted.
+func worldless(s *fleet.Server) {
+	nameless(s)
+	s.Pod = fleet.PodWorldHeld
+}

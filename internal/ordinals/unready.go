@@ -61,6 +61,9 @@ func standing(in *Input, s *fleet.Server) string {
 	case s.Pod == fleet.PodNameHeld:
 		return fmt.Sprintf("%s, made at %s, waits for a pod that has its name; its Server's condition Accepted says which, and what to do",
 			s.Name, stamp(s.CreatedAt))
+	case s.Pod == fleet.PodWorldHeld:
+		return fmt.Sprintf("%s, made at %s, waits for its claim; its Server's condition Accepted says why, and what to do",
+			s.Name, stamp(s.CreatedAt))
 	case s.StartedAt.IsZero():
 		return s.Name + " is being made"
 	}

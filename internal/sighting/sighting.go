@@ -175,6 +175,11 @@ func NameHeld(server *v1alpha1.Server) bool {
 	return acceptedFor(server, v1alpha1.ReasonPodNameConflict, v1alpha1.ReasonPodNameTerminating)
 }
 
+// WorldHeld is true for a Server whose claim cannot be mounted.
+func WorldHeld(server *v1alpha1.Server) bool {
+	return acceptedFor(server, v1alpha1.ReasonClaimNotOurs, v1alpha1.ReasonClaimTerminating)
+}
+
 // acceptedFor is true when the condition Accepted has one of the reasons.
 func acceptedFor(server *v1alpha1.Server, reasons ...string) bool {
 	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
