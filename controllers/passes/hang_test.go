@@ -60,12 +60,18 @@ func (w *world) checkReplaced(name string) {
 	w.Expect(w.groupStatus("hub").ConsecutiveFailures).To(gomega.HaveValue(gomega.BeEquivalentTo(1)))
 }
 
-func hungIsReplaced(w *world) {
+// hanging is a server with players, and what its agent says while its game hangs.
+func (w *world) hanging() (string, func()) {
+	w.t.Helper()
 	name := w.hubs(1)[0]
 	w.report(name, 3)
 	w.settle(aServer, name)
 	asked := w.clock.Now()
-	hang := func() { w.sayOf(name, notAnswering(), asked) }
+	return name, func() { w.sayOf(name, notAnswering(), asked) }
+}
+
+func hungIsReplaced(w *world) {
+	name, hang := w.hanging()
 	w.hangs(name, 5*time.Minute, hang)
 	w.Expect(w.serverStatus(name).Phase).To(gomega.Equal(v1alpha1.ServerReady), "it may come back")
 	w.Expect(w.labelled()).To(gomega.BeEmpty(), "its group has not looked yet")
@@ -77,11 +83,7 @@ func hungIsReplaced(w *world) {
 
 // hungUnready is what a kubelet makes of it: the agent's own probe fails.
 func hungUnready(w *world) {
-	name := w.hubs(1)[0]
-	w.report(name, 3)
-	w.settle(aServer, name)
-	asked := w.clock.Now()
-	hang := func() { w.sayOf(name, notAnswering(), asked) }
+	name, hang := w.hanging()
 	w.hangs(name, 20*time.Second, hang)
 	w.podStatus(name, func(pod *corev1.Pod) { pod.Status.Conditions = nil })
 	w.settle(aServer, name)

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
 // hasWorld is true for a server that lives on a claim.
@@ -33,7 +33,7 @@ func (r *Reconciler) observeWorld(ctx context.Context, server *v1alpha1.Server, 
 	}
 	name := podspec.DataClaimName(server.Name)
 	claim, err := readClaim(ctx, r.Client, server.Namespace, name)
-	if claim == nil && err == nil && worldWasHeld(server) {
+	if claim == nil && err == nil && sighting.WorldHeld(server) {
 		claim, err = readClaim(ctx, r.Live, server.Namespace, name)
 	}
 	if err != nil {
@@ -60,17 +60,10 @@ func readClaim(ctx context.Context, reader client.Reader, namespace, name string
 	return &claim, nil
 }
 
-// worldWasHeld is true when the last pass found that the claim cannot be mounted.
-func worldWasHeld(server *v1alpha1.Server) bool {
-	accepted := apimeta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionAccepted)
-	return accepted != nil &&
-		(accepted.Reason == v1alpha1.ReasonClaimNotOurs || accepted.Reason == v1alpha1.ReasonClaimTerminating)
-}
-
 // whyHeld is reason and message why a claim is not to be mounted, empty when it
-// may be. Nothing
-// but LabelManagedBy makes it ours. One that is being deleted stays for as long
-// as a pod mounts it: another pod would only put off what somebody asked for.
+// may be. Nothing but LabelManagedBy makes it ours. One that is being deleted
+// stays for as long as a pod mounts it: another pod would only put off what
+// somebody asked for.
 func whyHeld(claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) (string, string) {
 	switch {
 	case claim.Labels[podspec.LabelManagedBy] != podspec.ManagedBy:

@@ -23,11 +23,7 @@ func (r *Reconciler) retire(ctx context.Context, group *v1alpha1.ServerGroup, se
 	ends := make([]outcome.Outcome, 0, len(all))
 	for _, one := range all {
 		if server := seen.object(one.Name); server != nil {
-			ended := r.setRetireReason(ctx, group, seen, server, one.Reason)
-			if !ended.Stops() {
-				retired.Tell(ctx, r.Events, group, server, one.Note)
-			}
-			ends = append(ends, ended)
+			ends = append(ends, r.setRetireReason(ctx, group, seen, server, one.Reason, one.Note))
 		}
 	}
 	return outcome.Join(ends...)
@@ -39,24 +35,22 @@ func (r *Reconciler) withdraw(ctx context.Context, group *v1alpha1.ServerGroup, 
 	ends := make([]outcome.Outcome, 0, len(all))
 	for _, one := range all {
 		if server := seen.object(one.Name); server != nil {
-			ended := r.setRetireReason(ctx, group, seen, server, v1alpha1.RetireNone)
-			if !ended.Stops() {
-				takenBack.Tell(ctx, r.Events, group, server, one.Note)
-			}
-			ends = append(ends, ended)
+			ends = append(ends, r.setRetireReason(ctx, group, seen, server, v1alpha1.RetireNone, one.Note))
 		}
 	}
 	return outcome.Join(ends...)
 }
 
 // setRetireReason writes the reason, or removes it, on the very Server that the
-// decision was about: one that has changed since is looked at again.
+// decision was about, and tells why: one that has changed since is looked at
+// again.
 func (r *Reconciler) setRetireReason(
-	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, server *v1alpha1.Server, reason v1alpha1.RetireReason,
+	ctx context.Context, group *v1alpha1.ServerGroup, seen observation, server *v1alpha1.Server, reason v1alpha1.RetireReason, why string,
 ) outcome.Outcome {
 	var value any // null removes the field
+	done := takenBack
 	if reason != v1alpha1.RetireNone {
-		value = reason
+		value, done = reason, retired
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": server.UID, "resourceVersion": server.ResourceVersion},
@@ -76,6 +70,7 @@ func (r *Reconciler) setRetireReason(
 	case client.IgnoreNotFound(err) != nil:
 		return outcome.Retry(fmt.Errorf("write the reason to retire %s: %w", server.Name, err))
 	}
+	done.Tell(ctx, r.Events, group, server, why)
 	return outcome.Continue()
 }
 

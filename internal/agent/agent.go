@@ -130,9 +130,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	cancel()
-	for _, one := range ports {
-		shutdown(context.WithoutCancel(ctx), one.web)
-	}
+	shutdown(context.WithoutCancel(ctx), ports)
 	running.Wait()
 	return err
 }
@@ -143,13 +141,16 @@ type port struct {
 	listener net.Listener
 }
 
-// shutdown lets requests end, and ends those that do not.
-func shutdown(ctx context.Context, web *http.Server) {
+// shutdown lets requests end, on all ports within one time, and ends those that
+// do not.
+func shutdown(ctx context.Context, ports []*port) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownWithin)
 	defer cancel()
-	if web.Shutdown(ctx) != nil {
-		// What is still open then, nobody waits for.
-		_ = web.Close()
+	for _, one := range ports {
+		if one.web.Shutdown(ctx) != nil {
+			// What is still open then, nobody waits for.
+			_ = one.web.Close()
+		}
 	}
 }
 

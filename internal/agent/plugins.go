@@ -50,7 +50,7 @@ func (s *state) self() local.Self {
 		DisplayName: cmp.Or(s.displayName, s.spec.Group),
 		State:       stateNames[verdict.state], Detail: verdict.detail,
 		Slots: limits.Slots, PlayableSlots: limits.Playable,
-		Joins: cmp.Or(s.wishes.Joins, local.Open), Wishes: s.wishes,
+		Joins: s.wishes.Door(), Wishes: s.wishes,
 	}
 	if s.game.Counted {
 		self.Players = &s.game.Sample.Online

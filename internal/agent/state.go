@@ -3,12 +3,10 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
-	"k8s.io/utils/ptr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
@@ -78,7 +76,7 @@ func (s *state) door() (ledger.Door, string) {
 	switch verdict.state {
 	case agentv1alpha1.GameState_GAME_STATE_READY,
 		agentv1alpha1.GameState_GAME_STATE_NOT_ANSWERING:
-		if s.wishes.Joins == local.Closed {
+		if s.wishes.Door() == local.Closed {
 			return ledger.ByName, "a plugin of this server has closed it for a while"
 		}
 		return ledger.Open, ""
@@ -141,25 +139,24 @@ func (s *state) limits() ledger.Limits {
 	if s.maxPlayers > 0 {
 		slots = min(slots, s.maxPlayers)
 	}
-	playable := cmp.Or(ptr.Deref(s.wishes.PlayableSlots, 0), s.playable, slots)
-	return ledger.Limits{Slots: slots, Playable: min(playable, slots), PlayableRule: s.playableRule}
+	return ledger.Limits{Slots: slots, Playable: s.wishes.Seats(s.playable, slots), PlayableRule: s.playableRule}
 }
 
 // report is the whole state as the manager gets it, with the seats that were
 // given out.
 func (s *state) report(pending int, admitted []seats.Player) *agentv1alpha1.ServerReport {
-	verdict := s.verdict()
+	verdict, limits := s.verdict(), s.limits()
 	report := &agentv1alpha1.ServerReport{
 		GameState:    verdict.state,
 		Detail:       verdict.detail,
 		Forwarding:   s.forwardingState(),
-		Slots:        int32(s.limits().Slots),
-		JoinsOpen:    s.wishes.Joins != local.Closed,
+		Slots:        int32(limits.Slots),
+		JoinsOpen:    s.wishes.Door() == local.Open,
 		SeatsPending: int32(pending),
 		Admitted:     tell(admitted),
 	}
 	if s.wishes.PlayableSlots != nil {
-		report.PlayableSlots = new(int32(min(*s.wishes.PlayableSlots, s.limits().Slots)))
+		report.PlayableSlots = new(int32(limits.Playable))
 	}
 	if !s.game.Counted {
 		return report

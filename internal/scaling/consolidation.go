@@ -19,7 +19,7 @@ func (g *group) spareable() Spareable {
 	if g.Sizes.Consolidation != v1alpha1.ConsolidationEnabled {
 		return nil
 	}
-	free, begun := g.arrivedSeats()-g.emptying(), time.Time{}
+	free, begun := g.lastingSeats(), time.Time{}
 	for i := range g.Servers {
 		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
 			begun = later(begun, s.RetiringSince)
@@ -39,16 +39,17 @@ func (g *group) spareable() Spareable {
 	return now
 }
 
-// emptying is how many players are on servers that empty for consolidation. The
-// others could take them too, or more servers would go than can be spared.
-func (g *group) emptying() int {
-	players := 0
+// lastingSeats are the free seats that stay free when the others have taken the
+// players of servers that empty for consolidation. Without that more servers
+// would go than can be spared.
+func (g *group) lastingSeats() int {
+	free := g.arrivedSeats()
 	for i := range g.Servers {
 		if s := &g.Servers[i]; s.Retire == v1alpha1.RetireConsolidation {
-			players += s.Counts.Seated()
+			free -= s.Counts.Seated()
 		}
 	}
-	return players
+	return free
 }
 
 func later(a, b time.Time) time.Time {
@@ -86,7 +87,7 @@ func (g *group) consolidation(spareable Spareable) []Retirement {
 		return nil
 	}
 	s := slices.MinFunc(due, emptier)
-	left := leftWithout(s, g.arrivedSeats()-g.emptying())
+	left := leftWithout(s, g.lastingSeats())
 	return []Retirement{{s.Name, v1alpha1.RetireConsolidation, fmt.Sprintf(
 		"%s has %s, whom the others could have taken since %s, with %d seats left now",
 		s.Name, playersOn(s), stamp(spareable[s.Name]), left)}}

@@ -175,7 +175,8 @@ func NameHeld(server *v1alpha1.Server) bool {
 	return acceptedFor(server, v1alpha1.ReasonPodNameConflict, v1alpha1.ReasonPodNameTerminating)
 }
 
-// WorldHeld is true for a Server whose claim cannot be mounted.
+// WorldHeld is true when the last pass over a Server found that its claim cannot
+// be mounted.
 func WorldHeld(server *v1alpha1.Server) bool {
 	return acceptedFor(server, v1alpha1.ReasonClaimNotOurs, v1alpha1.ReasonClaimTerminating)
 }

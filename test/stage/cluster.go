@@ -82,9 +82,15 @@ func (c *Cluster) Kubectl(ctx context.Context, input string, args ...string) (st
 // unreached is how kubectl says that it had nobody to ask.
 var unreached = regexp.MustCompile(`Unable to connect to the server|connection to the server \S+ was refused|TLS handshake timeout`)
 
-func (c *Cluster) kubectlOnce(ctx context.Context, input string, args ...string) (string, error) {
+// command is a kubectl that talks to this cluster.
+func (c *Cluster) command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, c.kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
+	return command
+}
+
+func (c *Cluster) kubectlOnce(ctx context.Context, input string, args ...string) (string, error) {
+	command := c.command(ctx, args...)
 	command.Stdin = strings.NewReader(input)
 	var out, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &out, &complaint

@@ -7,16 +7,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 )
 
 // Forward reaches a port on the loopback address of a pod by kubectl
 // port-forward, until ctx ends. It returns the address on this machine.
 func (c *Cluster) Forward(ctx context.Context, pod string, port int) (string, error) {
-	forward := exec.CommandContext(ctx, c.kubectl, "port-forward", "-n", Namespace, "pod/"+pod, fmt.Sprintf(":%d", port))
-	forward.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
+	forward := c.command(ctx, "port-forward", "-n", Namespace, "pod/"+pod, fmt.Sprintf(":%d", port))
 	output, err := forward.StdoutPipe()
 	if err != nil {
 		return "", fmt.Errorf("forward a port of %s: %w", pod, err)

@@ -266,7 +266,7 @@ func (l *Ledger) Admitted(now time.Time) []seats.Player {
 	byName := map[string]seats.Player{}
 	for _, s := range l.seats {
 		if s.state != joined && !l.online.has(s.player) {
-			byName[strings.ToLower(s.player.Name)] = s.player
+			byName[nameOf(s.player)] = s.player
 		}
 	}
 	admitted := make([]seats.Player, 0, len(byName))
@@ -332,13 +332,7 @@ func (l *Ledger) taken() int { return l.sample.Online + l.pending() }
 
 // pending counts people, not seats, who are not online.
 func (l *Ledger) pending() int {
-	waiting := map[string]struct{}{}
-	for _, s := range l.seats {
-		if s.waits() && !l.online.has(s.player) {
-			waiting[strings.ToLower(s.player.Name)] = struct{}{}
-		}
-	}
-	return len(waiting)
+	return len(l.seated(func(s *seat) bool { return s.waits() && !l.online.has(s.player) }))
 }
 
 func (l *Ledger) grant(now time.Time, id string, ask seats.Ask) seats.Seat {
@@ -395,7 +389,7 @@ func newPlayers(list []seats.Player) players {
 			p.ids[player.UUID] = struct{}{}
 		}
 		if player.Name != "" {
-			p.names[strings.ToLower(player.Name)] = struct{}{}
+			p.names[nameOf(player)] = struct{}{}
 		}
 	}
 	return p
@@ -405,7 +399,7 @@ func (p players) has(player seats.Player) bool {
 	if _, found := p.ids[player.UUID]; found {
 		return true
 	}
-	_, found := p.names[strings.ToLower(player.Name)]
+	_, found := p.names[nameOf(player)]
 	return found
 }
 

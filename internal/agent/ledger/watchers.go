@@ -15,16 +15,10 @@ import (
 
 // watching is how many of those who are counted as taken are watchers.
 func (l *Ledger) watching() int {
-	waiting := map[string]struct{}{}
-	for _, s := range l.seats {
-		if s.waits() {
-			waiting[nameOf(s.player)] = struct{}{}
-		}
-	}
+	waiting := l.seated((*seat).waits)
 	count := 0
 	for name := range l.watchers {
-		_, here := l.online.names[name]
-		if _, coming := waiting[name]; here || coming {
+		if l.isHere(name, waiting) {
 			count++
 		}
 	}
@@ -33,16 +27,30 @@ func (l *Ledger) watching() int {
 
 // dismiss forgets watchers who have left. The game has named everybody.
 func (l *Ledger) dismiss() {
-	seated := map[string]struct{}{}
-	for _, s := range l.seats {
-		seated[nameOf(s.player)] = struct{}{}
-	}
+	seated := l.seated(func(*seat) bool { return true })
 	for name := range l.watchers {
-		_, here := l.online.names[name]
-		if _, coming := seated[name]; !here && !coming {
+		if !l.isHere(name, seated) {
 			delete(l.watchers, name)
 		}
 	}
+}
+
+// seated are the names of those who have a seat of a kind.
+func (l *Ledger) seated(kind func(*seat) bool) map[string]struct{} {
+	names := map[string]struct{}{}
+	for _, s := range l.seats {
+		if kind(s) {
+			names[nameOf(s.player)] = struct{}{}
+		}
+	}
+	return names
+}
+
+// isHere is true for a name that is online, or among those who are coming.
+func (l *Ledger) isHere(name string, coming map[string]struct{}) bool {
+	_, online := l.online.names[name]
+	_, comes := coming[name]
+	return online || comes
 }
 
 func nameOf(player seats.Player) string { return strings.ToLower(player.Name) }

@@ -2,10 +2,7 @@
 
 package local
 
-import (
-	"cmp"
-	"sync"
-)
+import "sync"
 
 // Invented is a server that does not exist, for plugins that are tried without
 // a cluster. It is Ready, empty, and does whatever it is asked for.
@@ -31,12 +28,8 @@ func NewInvented(server, group string, slots, playableSlots int, told func(Self)
 
 // settle works out what follows from the wishes. The caller holds the lock.
 func (i *Invented) settle() {
-	playable := cmp.Or(i.group, i.self.Slots)
-	if wished := i.self.Wishes.PlayableSlots; wished != nil {
-		playable = *wished
-	}
-	i.self.PlayableSlots = min(playable, i.self.Slots)
-	i.self.Joins = cmp.Or(i.self.Wishes.Joins, Open)
+	i.self.PlayableSlots = i.self.Wishes.Seats(i.group, i.self.Slots)
+	i.self.Joins = i.self.Wishes.Door()
 }
 
 // Self describes the invented server.

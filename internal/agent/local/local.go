@@ -6,6 +6,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,6 +87,19 @@ type Wishes struct {
 	// Joins is empty while no plugin said anything, which is Open.
 	Joins Joins `json:"joins,omitempty"`
 }
+
+// Seats is how many of a server's slots count as capacity: what a plugin set,
+// else the group's figure, which is 0 where it has none, else all of them; never
+// more than the slots.
+func (w Wishes) Seats(group, slots int) int {
+	if w.PlayableSlots != nil {
+		group = *w.PlayableSlots
+	}
+	return min(cmp.Or(group, slots), slots)
+}
+
+// Door is what the wishes make of joins.
+func (w Wishes) Door() Joins { return cmp.Or(w.Joins, Open) }
 
 // Host is the agent behind the API.
 type Host interface {
