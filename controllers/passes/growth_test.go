@@ -28,6 +28,7 @@ func growthPasses() map[string]func(*world) {
 		"a quota that lets nothing grow":                     quotaRefusesGrowth,
 		"a storage that cannot give what was granted":        storageFails,
 		"a file system that follows its volume at a restart": fileSystemFollows,
+		"a file system that follows its volume never":        unresizedIsTold,
 	}
 }
 
@@ -281,10 +282,35 @@ func fileSystemFollows(w *world) {
 	w.bindClaim("1Gi")
 	w.wants("2Gi")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
-	w.claimStatus(says(corev1.PersistentVolumeClaimFileSystemResizePending, ""))
+	w.fileSystemPending("survival-0-data", w.clock.Now())
+	w.settle(aServer, "survival-0")
+	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil(), "its driver may grow it under the running game")
+	w.clock.Step(3*time.Minute - time.Second)
+	w.report("survival-0", 0)
+	w.settle(aServer, "survival-0")
+	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
+	w.clock.Step(time.Second)
+	w.report("survival-0", 0)
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.HaveValue(gomega.BeTrue()))
 	w.claimStatus(func(status *corev1.PersistentVolumeClaimStatus) { status.Conditions = nil })
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
+}
+
+// unresizedIsTold has a driver that grows no file system, not even at a mount,
+// and one that does not say since when it is waited for.
+func unresizedIsTold(w *world) {
+	w.class(true)
+	w.bindClaim("1Gi")
+	for _, since := range []time.Time{get[v1alpha1.Server](w, "survival-0").CreationTimestamp.Add(-time.Second), {}} {
+		w.fileSystemPending("survival-0-data", since)
+		w.settle(aServer, "survival-0")
+		w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
+		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.HavePrefix(
+			"the file system on claim survival-0-data has not grown though it was mounted anew since. What to do: "))
+		w.claimStatus(func(status *corev1.PersistentVolumeClaimStatus) { status.Conditions = nil })
+		w.settle(aServer, "survival-0")
+		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty())
+	}
 }

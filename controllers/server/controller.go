@@ -125,3 +125,8 @@ type pass struct {
 	// released is true once the Server object is on its way out.
 	released bool
 }
+
+// recheckIn asks for another pass, at the latest after this time.
+func (p *pass) recheckIn(wait time.Duration) {
+	p.recheck = outcome.Soonest(p.recheck, wait)
+}

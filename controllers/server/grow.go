@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,15 +21,22 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
-// resizeErrorLength is the API's bound on status.storageResizeError.
-const resizeErrorLength = 1024
+const (
+	// resizeErrorLength is the API's bound on status.storageResizeError.
+	resizeErrorLength = 1024
+	// onlineResize is how long a claim may wait for its file system before only
+	// a restart can help: drivers that grow it under a running pod let it wait
+	// too, for seconds, and a kubelet that failed tries again within two minutes.
+	onlineResize = 3 * time.Minute
+)
 
 // growClaim is the only write on a claim after its creation: it raises the
 // requested size, and touches no other field. What somebody else raised
 // further stays as it is. A refusal does not stop the server from running on
 // what it has.
 func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.PersistentVolumeClaim) outcome.Outcome {
-	p.resizePending, p.resizeError = fileSystemPending(claim), storageFailed(claim)
+	p.resizeError = storageFailed(claim)
+	p.followFileSystem(claim)
 	wanted := p.seen.group.Spec.Storage.Size
 	requested := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	capacity := claim.Status.Capacity[corev1.ResourceStorage]
@@ -39,7 +48,8 @@ func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.Persi
 		return outcome.Continue()
 	}
 	if r.growth.Wait(claim.UID, p.seen.now) > 0 {
-		p.resizeError, p.recheck = p.server.Status.StorageResizeError, refusedRecheck
+		p.resizeError = p.server.Status.StorageResizeError
+		p.recheckIn(refusedRecheck)
 		return outcome.Continue()
 	}
 	patch, err := growthOf(claim, wanted.String())
@@ -50,7 +60,8 @@ func (r *Reconciler) growClaim(ctx context.Context, p *pass, claim *corev1.Persi
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		r.growth.Written(claim.UID, p.seen.now)
-		p.resizeError, p.recheck = growthRefused(err, claim), refusedRecheck
+		p.resizeError = growthRefused(err, claim)
+		p.recheckIn(refusedRecheck)
 		return outcome.Continue()
 	case apierrors.IsConflict(err):
 		return outcome.Wait(preparedRecheck, "", "")
@@ -118,11 +129,38 @@ func storageFailed(claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-func fileSystemPending(claim *corev1.PersistentVolumeClaim) bool {
-	for _, condition := range claim.Status.Conditions {
+// followFileSystem says whether a restart is what the file system of a grown
+// volume waits for. It is not while a driver may still grow it under the running
+// pod, nor when it waited before this server was made: another restart would only
+// be followed by the next.
+func (p *pass) followFileSystem(claim *corev1.PersistentVolumeClaim) {
+	p.resizePending = false
+	asked := fileSystemAsked(claim)
+	if asked == nil {
+		return
+	}
+	if asked.Before(&p.server.CreationTimestamp) {
+		if p.resizeError == "" {
+			p.resizeError = fmt.Sprintf("the file system on claim %s has not grown though it was mounted anew since. "+
+				"What to do: look at the events of the claim, and at its storage driver.", claim.Name)
+		}
+		return
+	}
+	if wait := asked.Add(onlineResize).Sub(p.seen.now); wait > 0 {
+		p.recheckIn(wait)
+		return
+	}
+	p.resizePending = true
+}
+
+// fileSystemAsked is when a claim began to wait for its file system, nil while
+// it does not. One that does not say since when has waited for ever.
+func fileSystemAsked(claim *corev1.PersistentVolumeClaim) *metav1.Time {
+	for i := range claim.Status.Conditions {
+		condition := &claim.Status.Conditions[i]
 		if condition.Type == corev1.PersistentVolumeClaimFileSystemResizePending && condition.Status == corev1.ConditionTrue {
-			return true
+			return &condition.LastTransitionTime
 		}
 	}
-	return false
+	return nil
 }

@@ -44,12 +44,9 @@ type observation struct {
 	pods map[types.UID]*corev1.Pod
 	// leavers are the servers on nodes that are about to leave.
 	leavers []leaver
-	// unresized are the servers whose file systems did not grow when they were
-	// mounted anew.
-	unresized []string
-	pending   expect.Pending
-	boosts    boosts.Effect
-	waiting   int
+	pending expect.Pending
+	boosts  boosts.Effect
+	waiting int
 	// ticking is true when this pass is a tick.
 	ticking bool
 }
@@ -130,9 +127,6 @@ func (r *Reconciler) observeServers(ctx context.Context, group *v1alpha1.ServerG
 		seen.servers = append(seen.servers, one)
 	}
 	r.takeCensus(client.ObjectKeyFromObject(group), seen)
-	if err := r.observeResizes(ctx, seen); err != nil {
-		return err
-	}
 	return r.observeNodes(ctx, seen)
 }
 

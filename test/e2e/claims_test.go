@@ -53,7 +53,8 @@ func growthRefused(t *testing.T) {
 
 // growthAccepted asks for more where the class gives it. The acceptance is the
 // API server's own; nothing in this cluster resizes a volume, so a stand-in
-// plays that part.
+// plays that part. It says that the volume grew soon after the world was first
+// up, for a driver has three minutes to grow a file system under a running game.
 func growthAccepted(t *testing.T) {
 	chronicle(t)
 	claim, before := readClaim(t, "wide-0"), podOf(t, "wide-0")
@@ -62,9 +63,9 @@ func growthAccepted(t *testing.T) {
 		asks := requested(*claim)
 		return asks.String() == grown
 	})
-	resizer := standInResizer{t: t, claim: claim}
+	resizer := standInResizer{t: t, claim: claim, since: readServer(t, "wide-0").CreationTimestamp.Add(time.Second)}
 	resizer.growVolume()
-	must(t, cluster.Await(t.Context(), "wide-0 started again, because a file system grows as its pod starts", soon, func(ctx context.Context) (string, bool) {
+	must(t, cluster.Await(t.Context(), "wide-0 started again, because a file system grows as its pod starts", 2*soon, func(ctx context.Context) (string, bool) {
 		server, err := cluster.Server(ctx, "wide-0")
 		if err != nil || server == nil {
 			return fmt.Sprintf("no server: %v", err), false
@@ -85,6 +86,8 @@ func growthAccepted(t *testing.T) {
 type standInResizer struct {
 	t     *testing.T
 	claim corev1.PersistentVolumeClaim
+	// since is when it says that the volume has grown.
+	since time.Time
 }
 
 // growVolume is the external resizer's part.
@@ -93,7 +96,7 @@ func (r standInResizer) growVolume() {
 	r.t.Log("stand-in for a CSI resizer: the volume has grown, its file system has not")
 	r.patch("pv", r.claim.Spec.VolumeName, `{"spec":{"capacity":{"storage":"`+grown+`"}}}`)
 	r.patch("pvc", r.claim.Name, `{"status":{"conditions":[{"type":"FileSystemResizePending","status":"True",`+
-		`"lastTransitionTime":"`+time.Now().UTC().Format(time.RFC3339)+`",`+
+		`"lastTransitionTime":"`+r.since.UTC().Format(time.RFC3339)+`",`+
 		`"message":"Waiting for user to (re-)start a pod to finish file system resize of volume on node."}]}}`, "--subresource=status")
 }
 
