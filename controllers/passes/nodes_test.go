@@ -270,6 +270,10 @@ func worldBoundToNode(w *world) {
 	w.Expect(w.asked("survival-0")).To(gomega.BeFalse())
 	w.Expect(w.groupCondition("survival", "NodeDraining")).To(gomega.And(
 		gomega.HavePrefix("True NodeDraining: survival-0: "), gomega.ContainSubstring("nowhere else to go")))
+	edit(w, "survival", func(g *v1alpha1.ServerGroup) { g.Spec.Image = "example.test/newer:1" })
+	w.settle(aGroup, "survival")
+	w.Expect(w.asked("survival-0")).To(gomega.BeFalse(), "it could not start again")
+	w.Expect(w.groupCondition("survival", "Progressing")).To(gomega.ContainSubstring("survival-0 stays as it is: its node takes no new pods"))
 }
 
 func worldFollows(w *world) {

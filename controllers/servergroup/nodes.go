@@ -28,7 +28,7 @@ const namedServers = 5
 type leaver struct {
 	server string
 	node   string
-	// outlook is NodeStaying where no other node could take the server.
+	// outlook is NodeDeparting where another node could take the server.
 	outlook fleet.NodeOutlook
 }
 
@@ -86,24 +86,27 @@ func reportNodes(set *conditions.Set, seen observation, decided sizing.Plan) {
 		return
 	}
 	var said []string
-	if going, nodes := seen.leaving(fleet.NodeDeparting); going != "" {
+	departs := func(outlook fleet.NodeOutlook) bool { return outlook == fleet.NodeDeparting }
+	if going, nodes := seen.leaving(departs); going != "" {
 		said = append(said, fmt.Sprintf("%s: on nodes that are about to leave (%s)", going, nodes))
 		if decided.NodeWait != "" {
 			said = append(said, decided.NodeWait+". Deleting a Server moves its players at once")
 		}
 	}
-	if stuck, nodes := seen.leaving(fleet.NodeStaying); stuck != "" {
+	stays := func(outlook fleet.NodeOutlook) bool { return !departs(outlook) }
+	if stuck, nodes := seen.leaving(stays); stuck != "" {
 		said = append(said, fmt.Sprintf("%s: on nodes that are about to leave (%s), and there is nowhere else to go, so they serve on. "+
 			"Add or uncordon a node that can take them; deleting a Server moves its players at once", stuck, nodes))
 	}
 	set.True(v1alpha1.ConditionNodeDraining, v1alpha1.ReasonNodeDraining, strings.Join(said, ". "))
 }
 
-// leaving lists the servers of an outlook on nodes that leave, and the nodes.
-func (o observation) leaving(outlook fleet.NodeOutlook) (string, string) {
+// leaving lists the servers on nodes that leave with an outlook as asked for,
+// and the nodes.
+func (o observation) leaving(wanted func(fleet.NodeOutlook) bool) (string, string) {
 	var servers, nodes []string
 	for _, one := range o.leavers {
-		if one.outlook == outlook {
+		if wanted(one.outlook) {
 			servers, nodes = append(servers, one.server), append(nodes, one.node)
 		}
 	}

@@ -81,6 +81,9 @@ const (
 	NodeStaying NodeOutlook = iota
 	// NodeDeparting means its node leaves and there is another place to go.
 	NodeDeparting
+	// NodeHolding means its node leaves, and no node that stays can mount its
+	// volume: made again it would wait for this very node.
+	NodeHolding
 )
 
 // Door is a server's own word on whether anybody may be sent there unasked.
@@ -150,7 +153,7 @@ type Server struct {
 // Alive is true for a server the group can count on: not on its way out, not
 // failed, and not about to lose its node.
 func (s *Server) Alive() bool {
-	return !s.Leaving() && s.Phase != v1alpha1.ServerFailed && s.Node == NodeStaying
+	return !s.Leaving() && s.Phase != v1alpha1.ServerFailed && s.Node != NodeDeparting
 }
 
 // Leaving is true for a server that was told to go, or is going.

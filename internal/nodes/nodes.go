@@ -59,30 +59,40 @@ func departing(node *corev1.Node, drainTaints []string) bool {
 func (v View) Departing(node string) bool { return v.leave[node] }
 
 // Outlook says what the node of a pod means for it: it departs when the node is
-// about to leave and another one could take the pod. Free resources are not
-// looked at.
+// about to leave and another one could take the pod, and holds it when no other
+// one could take any pod with these volumes. Free resources are not looked at.
 func (v View) Outlook(pod *corev1.Pod, volumes ...*corev1.VolumeNodeAffinity) fleet.NodeOutlook {
 	if !v.leave[pod.Spec.NodeName] {
 		return fleet.NodeStaying
 	}
+	outlook := fleet.NodeHolding
 	for name, node := range v.byName {
-		if !v.leave[name] && takes(node, pod, volumes) {
+		switch {
+		case v.leave[name] || !reaches(node, volumes):
+		case takes(node, pod):
 			return fleet.NodeDeparting
+		default:
+			outlook = fleet.NodeStaying
 		}
 	}
-	return fleet.NodeStaying
+	return outlook
 }
 
-// takes is true when the scheduler could place the pod on the node, as far as
-// selectors, taints and the places of its volumes go.
-func takes(node *corev1.Node, pod *corev1.Pod, volumes []*corev1.VolumeNodeAffinity) bool {
-	for key, value := range pod.Spec.NodeSelector {
-		if has, there := node.Labels[key]; !there || has != value {
+// reaches is true for a node on which all the volumes can be mounted.
+func reaches(node *corev1.Node, volumes []*corev1.VolumeNodeAffinity) bool {
+	for _, affinity := range volumes {
+		if affinity != nil && affinity.Required != nil && !selects(affinity.Required, node) {
 			return false
 		}
 	}
-	for _, affinity := range volumes {
-		if affinity != nil && affinity.Required != nil && !selects(affinity.Required, node) {
+	return true
+}
+
+// takes is true when the scheduler could place the pod on the node, as far as
+// selectors and taints go.
+func takes(node *corev1.Node, pod *corev1.Pod) bool {
+	for key, value := range pod.Spec.NodeSelector {
+		if has, there := node.Labels[key]; !there || has != value {
 			return false
 		}
 	}

@@ -109,8 +109,8 @@ func TestAPodDepartsWhenAnotherNodeCouldTakeIt(t *testing.T) {
 		want   fleet.NodeOutlook
 	}{
 		"another node is there":                    {[]corev1.Node{node("new")}, here(), fleet.NodeDeparting},
-		"no other node is there":                   {nil, here(), fleet.NodeStaying},
-		"the others leave too":                     {[]corev1.Node{node("new", cordoned), node("newer", tainted("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, here(), fleet.NodeStaying},
+		"no other node is there":                   {nil, here(), fleet.NodeHolding},
+		"the others leave too":                     {[]corev1.Node{node("new", cordoned), node("newer", tainted("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, here(), fleet.NodeHolding},
 		"its own node does not leave":              {[]corev1.Node{node("new", cordoned)}, &corev1.Pod{Spec: corev1.PodSpec{NodeName: "stays"}}, fleet.NodeStaying},
 		"it has no node yet":                       {[]corev1.Node{node("new")}, &corev1.Pod{}, fleet.NodeStaying},
 		"the other is dead":                        {[]corev1.Node{node("new", tainted("node.kubernetes.io/unreachable", corev1.TaintEffectNoSchedule))}, here(), fleet.NodeStaying},
@@ -161,8 +161,8 @@ func TestAPodGoesWhereItsVolumesAre(t *testing.T) {
 	}{
 		"one that is anywhere":     {[]*corev1.VolumeNodeAffinity{nil}, fleet.NodeDeparting},
 		"one in the other's zone":  {[]*corev1.VolumeNodeAffinity{bound("b")}, fleet.NodeDeparting},
-		"one in another zone":      {[]*corev1.VolumeNodeAffinity{bound("a")}, fleet.NodeStaying},
-		"two of which one is away": {[]*corev1.VolumeNodeAffinity{bound("b"), bound("a")}, fleet.NodeStaying},
+		"one in another zone":      {[]*corev1.VolumeNodeAffinity{bound("a")}, fleet.NodeHolding},
+		"two of which one is away": {[]*corev1.VolumeNodeAffinity{bound("b"), bound("a")}, fleet.NodeHolding},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

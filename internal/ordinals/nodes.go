@@ -18,7 +18,7 @@ import (
 func (p *Plan) departing(in *Input, held map[int]int) {
 	var there []fleet.Server
 	for _, s := range in.Servers {
-		stays := s.Node == fleet.NodeStaying || s.Phase == v1alpha1.ServerFailed
+		stays := s.Node != fleet.NodeDeparting || s.Phase == v1alpha1.ServerFailed
 		switch {
 		case stays || s.Leaving() || s.Ordinal >= in.Replicas || held[s.Ordinal] != 1:
 		case s.Claim == fleet.ClaimEnding:

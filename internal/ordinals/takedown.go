@@ -83,10 +83,10 @@ func progress(in *Input) Update {
 // update takes down the highest ordinal of an old spec, to be made again of the
 // group's.
 func (p *Plan) update(in *Input, held map[int]int) {
-	next, last := outdated(in, held)
+	next, stays := outdated(in, held)
 	switch {
-	case next == nil && last != "":
-		p.Update.Note = last + worldEnds
+	case next == nil && stays != "":
+		p.Update.Note = stays
 	case next == nil && p.Update.Leaving > 0:
 		p.Update.Note = leaver(in) + " is on its way out"
 	case next == nil && p.Update.Old > 0:
@@ -103,25 +103,31 @@ func (p *Plan) update(in *Input, held map[int]int) {
 }
 
 // outdated is the highest ordinal of an old spec that may be made again, nil for
-// none, and the name of one that may not, because its world would go with it.
+// none, and why another one may not.
 func outdated(in *Input, held map[int]int) (*fleet.Server, string) {
 	var next *fleet.Server
-	last := ""
+	stays := ""
 	for i := range in.Servers {
 		s := &in.Servers[i]
 		switch {
 		case !required(in, held, s) || !serves(in, s) || s.Current():
 		case s.Claim == fleet.ClaimEnding:
-			last = s.Name
+			stays = s.Name + worldEnds
+		case s.Node == fleet.NodeHolding:
+			stays = s.Name + nodeHolds
 		default:
 			next = s
 		}
 	}
-	return next, last
+	return next, stays
 }
 
-// worldEnds is why a server is left as it is, after its name.
-const worldEnds = " stays as it is: its claim is being deleted, and its world is there only as long as its pod"
+// Why a server is left as it is, after its name.
+const (
+	worldEnds = " stays as it is: its claim is being deleted, and its world is there only as long as its pod"
+	nodeHolds = " stays as it is: its node takes no new pods, and no other node can mount its volume. " +
+		"Uncordon the node, or delete the Server to stop its world until then"
+)
 
 // resize takes down the highest ordinal whose file system grows when it is
 // mounted anew.
@@ -132,7 +138,8 @@ func (p *Plan) resize(in *Input, held map[int]int) {
 	var next *fleet.Server
 	for i := range in.Servers {
 		s := &in.Servers[i]
-		if required(in, held, s) && serves(in, s) && s.Resize == fleet.ResizePending && s.Claim == fleet.ClaimStays {
+		if required(in, held, s) && serves(in, s) && s.Resize == fleet.ResizePending &&
+			s.Claim == fleet.ClaimStays && s.Node != fleet.NodeHolding {
 			next = s
 		}
 	}

@@ -77,6 +77,11 @@ func TestARequiredOrdinalGoesOnlyToComeBack(t *testing.T) {
 			"survival-0 stays as it is: its claim is being deleted, and its world is there only as long as its pod")},
 		"the others go on beside it": {group(2, with(oldOnes(0, 1), 1, endsWithItsPod)), updates("survival-0")},
 		"nor for its file system":    {group(1, with(ready(0), 0, resized, endsWithItsPod)), waits("")},
+		"not where only its node could take it again": {group(1, with(oldOnes(0), 0, heldByNode)), waits(
+			"survival-0 stays as it is: its node takes no new pods, and no other node can mount its volume. " +
+				"Uncordon the node, or delete the Server to stop its world until then")},
+		"the others go on beside that one": {group(2, with(oldOnes(0, 1), 1, heldByNode)), updates("survival-0")},
+		"nor does its file system ask":     {group(1, with(ready(0), 0, resized, heldByNode)), waits("")},
 
 		"the highest whose file system is to grow":    {group(3, with(with(ready(0, 1, 2), 0, resized), 1, resized)), resizes("survival-1")},
 		"an old spec before it":                       {group(2, with(with(ready(0, 1), 0, old), 1, resized)), updates("survival-0")},
@@ -173,6 +178,8 @@ func TestWhoDoesNotServeIsNamedWithWhatComesNext(t *testing.T) {
 }
 
 func endsWithItsPod(s *fleet.Server) { s.Claim = fleet.ClaimEnding }
+
+func heldByNode(s *fleet.Server) { s.Node = fleet.NodeHolding }
 
 // worldless waits for a claim that cannot be mounted.
 func worldless(s *fleet.Server) {

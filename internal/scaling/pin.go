@@ -66,11 +66,11 @@ func (g *group) takeBack() {
 	}
 	slices.SortFunc(retired, func(a, b *fleet.Server) int { return emptier(b, a) })
 	for _, s := range retired {
-		if g.Boosts.Pin.Holds() && (g.count >= g.ceiling || s.Node != fleet.NodeStaying) {
+		if g.Boosts.Pin.Holds() && (g.count >= g.ceiling || s.Node == fleet.NodeDeparting) {
 			continue
 		}
 		g.takenBack = append(g.takenBack, s)
-		if s.Node == fleet.NodeStaying {
+		if s.Node != fleet.NodeDeparting {
 			g.alive = append(g.alive, s)
 			g.count++
 		}
@@ -110,7 +110,7 @@ func stillThere(s *fleet.Server, now time.Time) bool {
 // its place.
 func returning(s *fleet.Server, now time.Time) bool {
 	return s.Phase == v1alpha1.ServerRetiring && s.Retire == v1alpha1.RetireNone &&
-		s.Node == fleet.NodeStaying && stillThere(s, now)
+		s.Node != fleet.NodeDeparting && stillThere(s, now)
 }
 
 // comingBack are the seats of a server that is about to be registered again.
