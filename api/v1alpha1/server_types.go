@@ -125,6 +125,14 @@ type ServerStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Open for joins"
 	JoinsOpen *bool `json:"joinsOpen,omitempty"`
 
+	// roundEndedAt is when a plugin said that the round of this server has
+	// ended: its game's exit with code 0 is no failure from then on, however
+	// short the server was ready. Absent: none has, or it was taken back.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Round ended"
+	RoundEndedAt *metav1.Time `json:"roundEndedAt,omitempty"`
+
 	// emptySince is the first of the consecutive reports of no players, from
 	// when players could first join. Absent while somebody is there, or nothing
 	// is known.

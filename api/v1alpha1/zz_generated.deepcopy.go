@@ -1071,6 +1071,10 @@ func (in *ServerStatus) DeepCopyInto(out *ServerStatus) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.RoundEndedAt != nil {
+		in, out := &in.RoundEndedAt, &out.RoundEndedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.EmptySince != nil {
 		in, out := &in.EmptySince, &out.EmptySince
 		*out = (*in).DeepCopy()

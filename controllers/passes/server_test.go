@@ -17,27 +17,28 @@ import (
 
 func serverPasses() map[string]func(*world) {
 	return map[string]func(*world){
-		"a foreign pod holds the name":                foreignPodHoldsTheName,
-		"a terminating pod holds the name":            terminatingPodHoldsTheName,
-		"the group is gone":                           groupGone,
-		"the Network is gone and what runs is kept":   networkGone,
-		"a quota refuses the pod until it is raised":  quotaRefuses,
-		"admission refuses the pod":                   admissionRefuses,
-		"a deleted server drains":                     drains,
-		"a drain ends at its deadline":                drainDeadline,
-		"an empty server goes at once":                emptyGoes,
-		"a failed server stays for its retention":     failsAndStays,
-		"a game that ends with code 0 is replaced":    roundEnds,
-		"a pod made by a pass that could not note it": statusLost,
-		"two passes on one stale object make one pod": staleTwice,
-		"a stale pass takes nothing back":             staleTakesNothingBack,
-		"another manager keeps everything":            restartKeeps,
-		"the startup deadline fails a server":         startupDeadline,
-		"two Servers on one ordinal":                  twoOnOneOrdinal,
-		"a surplus ordinal says so":                   surplusOrdinal,
-		"a spec edited before the pod is the pod's":   editedBeforeThePod,
-		"a spec edited after a pod nobody sees yet":   editedAfterThePodUnseen,
-		"forwarding is told and kept":                 forwarding,
+		"a foreign pod holds the name":                            foreignPodHoldsTheName,
+		"a terminating pod holds the name":                        terminatingPodHoldsTheName,
+		"the group is gone":                                       groupGone,
+		"the Network is gone and what runs is kept":               networkGone,
+		"a quota refuses the pod until it is raised":              quotaRefuses,
+		"admission refuses the pod":                               admissionRefuses,
+		"a deleted server drains":                                 drains,
+		"a drain ends at its deadline":                            drainDeadline,
+		"an empty server goes at once":                            emptyGoes,
+		"a failed server stays for its retention":                 failsAndStays,
+		"a game that ends with code 0 is replaced":                roundEnds,
+		"a round that a plugin ended is no failure however short": shortRoundEnds,
+		"a pod made by a pass that could not note it":             statusLost,
+		"two passes on one stale object make one pod":             staleTwice,
+		"a stale pass takes nothing back":                         staleTakesNothingBack,
+		"another manager keeps everything":                        restartKeeps,
+		"the startup deadline fails a server":                     startupDeadline,
+		"two Servers on one ordinal":                              twoOnOneOrdinal,
+		"a surplus ordinal says so":                               surplusOrdinal,
+		"a spec edited before the pod is the pod's":               editedBeforeThePod,
+		"a spec edited after a pod nobody sees yet":               editedAfterThePodUnseen,
+		"forwarding is told and kept":                             forwarding,
 	}
 }
 
@@ -252,6 +253,38 @@ func roundEnds(w *world) {
 	w.exit(name, 0)
 	w.settle(aServer, name)
 	w.Expect(w.serverStatus(name).Phase).To(gomega.Equal(v1alpha1.ServerTerminating))
+	w.Expect(w.serverCondition(name, "Ready")).To(gomega.HavePrefix("False RoundEnded"))
+	w.Expect(w.serverStatus(name).FailedAt).To(gomega.BeNil(), "it is no failure")
+	w.clock.Step(5 * time.Second)
+	w.settle(aGroup, "hub")
+	w.Expect(w.servers()).To(gomega.HaveLen(2), "it is replaced at once")
+}
+
+func shortRoundEnds(w *world) {
+	w.network()
+	w.create(hub())
+	w.settle(aGroup, "hub")
+	name := w.servers()[0].Name
+	w.serve(name, 0)
+	ended := func() *agentv1alpha1.ServerReport {
+		return &agentv1alpha1.ServerReport{
+			GameState:  agentv1alpha1.GameState_GAME_STATE_READY,
+			Forwarding: agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE, Slots: 50, RoundEnded: true,
+		}
+	}
+	w.say(name, ended())
+	w.settle(aServer, name)
+	w.Expect(w.serverStatus(name).RoundEndedAt).NotTo(gomega.BeNil())
+	w.report(name, 0)
+	w.settle(aServer, name)
+	w.Expect(w.serverStatus(name).RoundEndedAt).To(gomega.BeNil(), "it was taken back")
+	w.say(name, ended())
+	w.settle(aServer, name)
+	w.restart()
+	w.clock.Step(5 * time.Second)
+	w.exit(name, 0)
+	w.settle(aServer, name)
+	w.Expect(w.serverStatus(name).Phase).To(gomega.Equal(v1alpha1.ServerTerminating), "another manager knows as well")
 	w.Expect(w.serverCondition(name, "Ready")).To(gomega.HavePrefix("False RoundEnded"))
 	w.Expect(w.serverStatus(name).FailedAt).To(gomega.BeNil(), "it is no failure")
 	w.clock.Step(5 * time.Second)

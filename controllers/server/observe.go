@@ -61,6 +61,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 	if err := r.observeTwin(ctx, server, &seen); err != nil {
 		return seen, err
 	}
+	seen.said = r.Sessions.Server(types.UID(server.Status.PodUID))
 	if err := r.observePod(ctx, server, &seen); err != nil {
 		return seen, err
 	}
@@ -74,7 +75,6 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 	if err != nil {
 		return seen, err
 	}
-	seen.said = r.Sessions.Server(types.UID(server.Status.PodUID))
 	seen.presence = sighting.PresenceOf(server, r.Sessions, proxies)
 	return seen, nil
 }
@@ -136,7 +136,9 @@ func (r *Reconciler) observePod(ctx context.Context, server *v1alpha1.Server, se
 	}
 	if r.ours(server, cached) {
 		seen.pod = cached
-		seen.podState, seen.podDetail = podState(cached, sighting.ClocksOf(&server.Status).ReadySince)
+		seen.podState, seen.podDetail = podState(cached, rounds{
+			readySince: sighting.ClocksOf(&server.Status).ReadySince, ended: server.Spec.Ordinal == nil && sighting.RoundEnded(seen.said, &server.Status),
+		})
 		return nil
 	}
 	made := server.Status.PodUID != ""

@@ -26,10 +26,18 @@ const (
 	oomKilled  = "OOMKilled"
 )
 
+// rounds tells the end of a round from a game that gave up.
+type rounds struct {
+	// readySince is when the server was last ready; zero: never.
+	readySince time.Time
+	// ended is true when a plugin said so.
+	ended bool
+}
+
 // podState says what became of a pod of ours, and in which words it ended.
 // Whether it ended is judged by its containers: its phase stays Running until
 // the agent has stopped too.
-func podState(pod *corev1.Pod, readySince time.Time) (phase.Pod, string) {
+func podState(pod *corev1.Pod, round rounds) (phase.Pod, string) {
 	if evicted(pod) {
 		return phase.PodEvicted, ""
 	}
@@ -39,7 +47,7 @@ func podState(pod *corev1.Pod, readySince time.Time) (phase.Pod, string) {
 	if state, detail, ended := prepareEnded(pod); ended {
 		return state, detail
 	}
-	if state, detail, ended := gameEnded(pod, readySince); ended {
+	if state, detail, ended := gameEnded(pod, round); ended {
 		return state, detail
 	}
 	if pod.Status.Phase == corev1.PodFailed {
@@ -91,7 +99,7 @@ func prepareEnded(pod *corev1.Pod) (phase.Pod, string, bool) {
 }
 
 // gameEnded tells how a game that will not run again ended.
-func gameEnded(pod *corev1.Pod, readySince time.Time) (phase.Pod, string, bool) {
+func gameEnded(pod *corev1.Pod, round rounds) (phase.Pod, string, bool) {
 	status, ok := containerStatus(pod.Status.ContainerStatuses, podspec.ContainerServer)
 	if !ok {
 		return 0, "", false
@@ -104,10 +112,10 @@ func gameEnded(pod *corev1.Pod, readySince time.Time) (phase.Pod, string, bool) 
 		return phase.PodOutOfMemory, fmt.Sprintf("exit code %d", ended.ExitCode), true
 	case ended.ExitCode != 0:
 		return phase.PodGameExited, fmt.Sprintf("exit code %d", ended.ExitCode), true
-	case readySince.IsZero():
+	case round.readySince.IsZero():
 		return phase.PodGameExited, "exit code 0 before it was ever ready: was the EULA accepted (spec.server.acceptEula)?", true
-	case ended.FinishedAt.Sub(readySince) < finishedAfter:
-		return phase.PodGameExited, fmt.Sprintf("exit code 0 less than %s after it was ready", finishedAfter), true
+	case !round.ended && ended.FinishedAt.Sub(round.readySince) < finishedAfter:
+		return phase.PodGameExited, fmt.Sprintf("exit code 0 less than %s after it was ready, and no plugin said that its round has ended", finishedAfter), true
 	}
 	return phase.PodFinished, "", true
 }

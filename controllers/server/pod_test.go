@@ -125,12 +125,33 @@ func TestWhatBecameOfAPod(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, detail := podState(test.pod, test.readySince)
+			got, detail := podState(test.pod, rounds{readySince: test.readySince})
 			if got != test.want {
 				t.Errorf("state = %v, want %v", got, test.want)
 			}
 			if !strings.Contains(detail, test.wantDetail) || (test.wantDetail == "") != (detail == "") {
 				t.Errorf("detail = %q, want %q in it", detail, test.wantDetail)
+			}
+		})
+	}
+}
+
+func TestThatItsRoundHasEndedExplainsAnExitOfAGameThatWasReady(t *testing.T) {
+	tests := map[string]struct {
+		pod        *corev1.Pod
+		readySince time.Time
+		want       phase.Pod
+	}{
+		"a moment after it was ready": {pod(gameEnds(0, "Completed")), now.Add(-time.Second), phase.PodFinished},
+		"before it was ever ready":    {pod(gameEnds(0, "Completed")), time.Time{}, phase.PodGameExited},
+		"with another code":           {pod(gameEnds(1, "Error")), now.Add(-time.Second), phase.PodGameExited},
+		"for its memory":              {pod(gameEnds(137, "OOMKilled")), now.Add(-time.Second), phase.PodOutOfMemory},
+		"not at all yet":              {pod(), now.Add(-time.Second), phase.PodReady},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, _ := podState(test.pod, rounds{readySince: test.readySince, ended: true}); got != test.want {
+				t.Errorf("state = %v, want %v", got, test.want)
 			}
 		})
 	}

@@ -157,9 +157,7 @@ func shutdown(ctx context.Context, ports []*port) {
 // observed takes the next picture of the game.
 func (a *Agent) observed(game players.Observation) {
 	a.change(func(s *state) {
-		if game.Run != s.game.Run {
-			a.forgetWishes(s)
-		}
+		a.endWishes(s, game)
 		s.game = game
 		if game.Counted {
 			a.ledger.Observe(game.Sample)

@@ -7,6 +7,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
+	"github.com/spawnery/spawnery-operator/internal/agent/players"
 )
 
 // plugins is the agent as plugins of its game see it.
@@ -32,13 +33,21 @@ func (p *plugins) Wish(change func(*local.Wishes)) error {
 	return err
 }
 
-// forgetWishes ends them with the game whose plugins had them.
-func (a *Agent) forgetWishes(s *state) {
-	if s.wishes == (local.Wishes{}) {
+// endWishes ends them with the game whose plugins had them. That a round has
+// ended holds until another game is seen: it explains how this one exits.
+func (a *Agent) endWishes(s *state, next players.Observation) {
+	kept := s.wishes
+	if next.Run != s.game.Run {
+		kept, s.exited = kept.OfTheExit(), true
+	}
+	if s.exited && next.Presence != players.Absent {
+		kept, s.exited = local.Wishes{}, false
+	}
+	if s.wishes == kept {
 		return
 	}
-	s.wishes = local.Wishes{}
-	if err := local.KeepWishes(a.cfg.RunDir, s.wishes); err != nil {
+	s.wishes = kept
+	if err := local.KeepWishes(a.cfg.RunDir, kept); err != nil {
 		a.log.Error(err, "what the plugins of the last run asked for may come back when the agent restarts")
 	}
 }

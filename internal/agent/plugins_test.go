@@ -90,6 +90,31 @@ func TestWhatAPluginSetOutlivesTheAgentAndEndsWithTheGame(t *testing.T) {
 	manager.awaitReport("the next game begins without it", func(r *agentv1alpha1.ServerReport) bool { return isReady(r) && r.PlayableSlots == nil })
 }
 
+func TestTheEndOfARoundExplainsTheExitAndEndsWithTheNextGame(t *testing.T) {
+	p := newPod(t)
+	manager := p.startManager()
+	game := p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	p.plugin("PUT", local.PlayableSlotsPath, twelve)
+	p.plugin("POST", local.RoundEndPath, "")
+	ended := func(r *agentv1alpha1.ServerReport) bool { return r.GetRoundEnded() && !r.GetJoinsOpen() }
+	manager.awaitReport("the round has ended", ended)
+	p.stop()
+	<-p.ended
+	p.startAgent()
+	manager.awaitReport("another agent restates it", func(r *agentv1alpha1.ServerReport) bool { return ended(r) && isReady(r) })
+	game.Stop()
+	<-game.Done()
+	manager.awaitReport("it explains the exit, and is all that is left", func(r *agentv1alpha1.ServerReport) bool {
+		return ended(r) && !isReady(r) && r.SampledAt == nil && r.PlayableSlots == nil
+	})
+	p.startGame(p.game())
+	manager.awaitReport("the next game begins without it", func(r *agentv1alpha1.ServerReport) bool {
+		return isReady(r) && !r.GetRoundEnded() && r.GetJoinsOpen()
+	})
+}
+
 func TestAClosedDoorTurnsBackWhoChoseTheGroupAndNobodyElse(t *testing.T) {
 	p := newPod(t)
 	p.spec.Forwarding, p.spec.MaxPlayers = serverspec.ForwardingNone, 2

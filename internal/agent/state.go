@@ -32,6 +32,8 @@ type state struct {
 	displayName string
 	// wishes are what plugins ask for.
 	wishes local.Wishes
+	// exited is true from the exit of a game until another is seen.
+	exited bool
 }
 
 // forwarding is what probe logins have shown of one run of the game.
@@ -154,6 +156,7 @@ func (s *state) report(pending int, admitted []seats.Player) *agentv1alpha1.Serv
 		JoinsOpen:    s.wishes.Door() == local.Open,
 		SeatsPending: int32(pending),
 		Admitted:     tell(admitted),
+		RoundEnded:   s.wishes.RoundEnded,
 	}
 	if s.wishes.PlayableSlots != nil {
 		report.PlayableSlots = new(int32(limits.Playable))

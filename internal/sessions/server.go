@@ -169,6 +169,7 @@ type input struct {
 	slots      int32
 	playable   int32
 	joinsOpen  bool
+	roundEnded bool
 	// awaited is true while a seat is held for somebody on the way.
 	awaited bool
 }
@@ -181,7 +182,8 @@ func decisionInput(report *agentv1alpha1.ServerReport) input {
 	return input{
 		state: report.GetGameState(), forwarding: report.GetForwarding(), detail: report.GetDetail(),
 		online: report.GetOnline(), slots: report.GetSlots(), playable: playable, joinsOpen: report.GetJoinsOpen(),
-		awaited: report.GetSeatsPending() > 0,
+		roundEnded: report.GetRoundEnded(),
+		awaited:    report.GetSeatsPending() > 0,
 	}
 }
 

@@ -184,6 +184,7 @@ func TestAReportWakesOnlyWhenADecisionInputChanged(t *testing.T) {
 		change func(*agentv1alpha1.ServerReport)
 		want   map[Wake]struct{}
 	}{
+		"its round has ended":     {func(r *agentv1alpha1.ServerReport) { r.RoundEnded = true }, all},
 		"the same again":          {func(*agentv1alpha1.ServerReport) {}, map[Wake]struct{}{}},
 		"a seat granted":          {func(r *agentv1alpha1.ServerReport) { r.SeatsPending = 1 }, all},
 		"a player more":           {func(r *agentv1alpha1.ServerReport) { r.Online++ }, all},

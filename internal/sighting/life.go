@@ -169,6 +169,7 @@ func (l *Life) recordCounts(status, was *v1alpha1.ServerStatus) {
 	case sessions.Unknown:
 		status.Players, status.Slots = was.Players, was.Slots
 		status.PlayableSlots, status.JoinsOpen = was.PlayableSlots, was.JoinsOpen
+		status.RoundEndedAt = was.RoundEndedAt
 		return
 	case sessions.Fresh:
 		status.Players = new(int32(l.Presence.Counts.Players()))
@@ -182,4 +183,16 @@ func (l *Life) recordCounts(status, was *v1alpha1.ServerStatus) {
 		status.PlayableSlots = new(said.GetPlayableSlots())
 	}
 	status.JoinsOpen = new(said.GetJoinsOpen())
+	if RoundEnded(l.Said, was) {
+		status.RoundEndedAt = cmp.Or(was.RoundEndedAt, Stamp(l.Now))
+	}
+}
+
+// RoundEnded says whether the game is expected to exit. What this manager has
+// not heard yet is as its predecessor wrote it.
+func RoundEnded(said sessions.ServerState, status *v1alpha1.ServerStatus) bool {
+	if said.Report == nil {
+		return status.RoundEndedAt != nil
+	}
+	return said.Report.GetRoundEnded()
 }

@@ -567,7 +567,11 @@ type ServerReport struct {
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// Who was given a seat lately and is not known to have joined, as the proxy
 	// named them. They are on the way here, or online on a game that names nobody.
-	Admitted      []*Player `protobuf:"bytes,12,rep,name=admitted,proto3" json:"admitted,omitempty"`
+	Admitted []*Player `protobuf:"bytes,12,rep,name=admitted,proto3" json:"admitted,omitempty"`
+	// True once a plugin has said that the round of this server has ended: the
+	// game's exit with code 0 is what is expected, however short it was ready.
+	// Stays true after that exit. False: it has not, or the door was opened again.
+	RoundEnded    bool `protobuf:"varint,13,opt,name=round_ended,json=roundEnded,proto3" json:"round_ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -684,6 +688,13 @@ func (x *ServerReport) GetAdmitted() []*Player {
 		return x.Admitted
 	}
 	return nil
+}
+
+func (x *ServerReport) GetRoundEnded() bool {
+	if x != nil {
+		return x.RoundEnded
+	}
+	return false
 }
 
 // SaveResult answers a SaveOrder.
@@ -2010,7 +2021,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x06report\x18\x02 \x01(\v2%.spawnery.agent.v1alpha1.ServerReportH\x00R\x06report\x12F\n" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
 	"saveResultB\t\n" +
-	"\amessage\"\xcc\x04\n" +
+	"\amessage\"\xed\x04\n" +
 	"\fServerReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12A\n" +
@@ -2029,7 +2040,9 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\rseats_pending\x18\n" +
 	" \x01(\x05R\fseatsPending\x123\n" +
 	"\asent_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12;\n" +
-	"\badmitted\x18\f \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\badmittedB\x11\n" +
+	"\badmitted\x18\f \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\badmitted\x12\x1f\n" +
+	"\vround_ended\x18\r \x01(\bR\n" +
+	"roundEndedB\x11\n" +
 	"\x0f_playable_slots\"2\n" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +

@@ -29,6 +29,7 @@ const (
 	SelfPath          = "/v1/self"
 	PlayableSlotsPath = "/v1/playable-slots"
 	JoinsPath         = "/v1/joins"
+	RoundEndPath      = "/v1/round/end"
 	EventsPath        = "/v1/events"
 )
 
@@ -86,6 +87,9 @@ type Wishes struct {
 	PlayableSlots *int `json:"playableSlots,omitempty"`
 	// Joins is empty while no plugin said anything, which is Open.
 	Joins Joins `json:"joins,omitempty"`
+	// RoundEnded is true from the end of the round until the door is opened
+	// again: the game is expected to exit with code 0, which is no failure.
+	RoundEnded bool `json:"roundEnded,omitempty"`
 }
 
 // Seats is how many of a server's slots count as capacity: what a plugin set,
@@ -100,6 +104,23 @@ func (w Wishes) Seats(group, slots int) int {
 
 // Door is what the wishes make of joins.
 func (w Wishes) Door() Joins { return cmp.Or(w.Joins, Open) }
+
+// EndRound closes the door and expects the game to exit.
+func (w *Wishes) EndRound() { w.Joins, w.RoundEnded = Closed, true }
+
+// SetDoor opens or closes it. An open door takes back that the round has ended.
+func (w *Wishes) SetDoor(joins Joins) {
+	w.Joins = joins
+	w.RoundEnded = w.RoundEnded && joins == Closed
+}
+
+// OfTheExit is what outlives the game, whose exit it explains.
+func (w Wishes) OfTheExit() Wishes {
+	if !w.RoundEnded {
+		return Wishes{}
+	}
+	return Wishes{Joins: Closed, RoundEnded: true}
+}
 
 // Host is the agent behind the API.
 type Host interface {
@@ -122,6 +143,7 @@ func routes() []route {
 		{http.MethodPut, PlayableSlotsPath, servePlayableSlots},
 		{http.MethodDelete, PlayableSlotsPath, serveNoPlayableSlots},
 		{http.MethodPut, JoinsPath, serveJoins},
+		{http.MethodPost, RoundEndPath, serveRoundEnd},
 		{http.MethodGet, EventsPath, serveEvents},
 	}
 }
@@ -262,7 +284,17 @@ func serveJoins(a *api, w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, fmt.Errorf("joins is %q and has to be %s or %s", body.Joins, Open, Closed))
 		return
 	}
-	a.wish(w, func(wishes *Wishes) { wishes.Joins = body.Joins })
+	a.wish(w, func(wishes *Wishes) { wishes.SetDoor(body.Joins) })
+}
+
+func serveRoundEnd(a *api, w http.ResponseWriter, _ *http.Request) {
+	if self, _ := a.host.Self(); self.Ordinal != nil {
+		refuse(w, http.StatusConflict, fmt.Errorf(
+			"no round of %s ends: it is of a persistent group, and its game is started again in place when it exits; PUT %s with joins Closed to take nobody new",
+			self.Server, JoinsPath))
+		return
+	}
+	a.wish(w, (*Wishes).EndRound)
 }
 
 // wish answers with what became of the server.

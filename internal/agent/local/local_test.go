@@ -98,6 +98,37 @@ func TestAPluginClosesAndOpensTheDoor(t *testing.T) {
 	}
 }
 
+func TestARoundEndsOnceAndAnOpenDoorTakesItBack(t *testing.T) {
+	base := serve(t, invented())
+	for _, step := range []struct {
+		method, path, body string
+		want               Wishes
+	}{
+		{"POST", RoundEndPath, "", Wishes{Joins: Closed, RoundEnded: true}},
+		{"POST", RoundEndPath, "", Wishes{Joins: Closed, RoundEnded: true}},
+		{"PUT", JoinsPath, `{"joins": "Closed"}`, Wishes{Joins: Closed, RoundEnded: true}},
+		{"PUT", JoinsPath, `{"joins": "Open"}`, Wishes{Joins: Open}},
+		{"PUT", JoinsPath, `{"joins": "Closed"}`, Wishes{Joins: Closed}},
+	} {
+		status, body := ask(t, step.method, base+step.path, step.body)
+		if got := self(t, body).Wishes; status != http.StatusOK || got != step.want {
+			t.Errorf("%s %s %s: %d, %+v, want %+v", step.method, step.path, step.body, status, got, step.want)
+		}
+	}
+}
+
+func TestNoRoundEndsWhereGamesAreStartedAgain(t *testing.T) {
+	host := invented()
+	host.self.Ordinal = new(int32(0))
+	status, body := ask(t, "POST", serve(t, host)+RoundEndPath, "")
+	if status != http.StatusConflict || !strings.Contains(body, "no round of lobby-ab2c ends: it is of a persistent group") {
+		t.Errorf("%d %s", status, body)
+	}
+	if after, _ := host.Self(); after.Wishes != (Wishes{}) {
+		t.Errorf("it changed something: %+v", after.Wishes)
+	}
+}
+
 func TestWhatIsRefusedSaysWhatWouldBeRight(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path, body string
@@ -229,7 +260,7 @@ func TestTheCommandsOfTheHowToWorkAsWritten(t *testing.T) {
 		last = self(t, said)
 		worked++
 	}
-	if worked != 5 || last.Joins != Open || last.Wishes.PlayableSlots != nil {
-		t.Errorf("%d commands were typed, want 5; the server is %+v", worked, last)
+	if worked != 6 || last.Joins != Open || last.Wishes.PlayableSlots != nil {
+		t.Errorf("%d commands were typed, want 6; the server is %+v", worked, last)
 	}
 }

@@ -724,6 +724,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: retiringSince
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: roundEndedAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: servedAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time

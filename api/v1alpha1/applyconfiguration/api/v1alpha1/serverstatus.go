@@ -36,6 +36,10 @@ type ServerStatusApplyConfiguration struct {
 	PlayableSlots *int32 `json:"playableSlots,omitempty"`
 	// joinsOpen is false while a plugin keeps the door closed. Absent: unknown.
 	JoinsOpen *bool `json:"joinsOpen,omitempty"`
+	// roundEndedAt is when a plugin said that the round of this server has
+	// ended: its game's exit with code 0 is no failure from then on, however
+	// short the server was ready. Absent: none has, or it was taken back.
+	RoundEndedAt *metav1.Time `json:"roundEndedAt,omitempty"`
 	// emptySince is the first of the consecutive reports of no players, from
 	// when players could first join. Absent while somebody is there, or nothing
 	// is known.
@@ -154,6 +158,14 @@ func (b *ServerStatusApplyConfiguration) WithPlayableSlots(value int32) *ServerS
 // If called multiple times, the JoinsOpen field is set to the value of the last call.
 func (b *ServerStatusApplyConfiguration) WithJoinsOpen(value bool) *ServerStatusApplyConfiguration {
 	b.JoinsOpen = &value
+	return b
+}
+
+// WithRoundEndedAt sets the RoundEndedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RoundEndedAt field is set to the value of the last call.
+func (b *ServerStatusApplyConfiguration) WithRoundEndedAt(value metav1.Time) *ServerStatusApplyConfiguration {
+	b.RoundEndedAt = &value
 	return b
 }
 

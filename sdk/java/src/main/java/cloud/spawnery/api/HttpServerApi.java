@@ -47,6 +47,11 @@ final class HttpServerApi implements ServerApi {
     }
 
     @Override
+    public CompletableFuture<Self> endRound() {
+        return ask("POST", "/v1/round/end", null);
+    }
+
+    @Override
     public Subscription onChange(Consumer<Self> listener) {
         return new Events(http, agent.resolve("/v1/events"), listener).begin();
     }

@@ -20,6 +20,7 @@ import java.util.OptionalInt;
  * @param playableSlots how many of the slots count as capacity now
  * @param joins whether players are sent here
  * @param wishedPlayableSlots what a plugin set; empty while none did
+ * @param roundEnded whether a plugin said that the round of this server has ended
  */
 public record Self(
         String server,
@@ -32,7 +33,8 @@ public record Self(
         int slots,
         int playableSlots,
         Joins joins,
-        OptionalInt wishedPlayableSlots) {
+        OptionalInt wishedPlayableSlots,
+        boolean roundEnded) {
 
     static Self of(String json) {
         Map<String, Object> all = Json.object(json);
@@ -48,7 +50,8 @@ public record Self(
                 number(all, "slots").orElse(0),
                 number(all, "playableSlots").orElse(0),
                 Joins.of(text(all, "joins")),
-                wishes instanceof Map<?, ?> map ? number(map, "playableSlots") : OptionalInt.empty());
+                wishes instanceof Map<?, ?> map ? number(map, "playableSlots") : OptionalInt.empty(),
+                wishes instanceof Map<?, ?> map && Boolean.TRUE.equals(map.get("roundEnded")));
     }
 
     private static String text(Map<?, ?> all, String field) {

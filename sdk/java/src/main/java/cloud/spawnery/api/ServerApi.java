@@ -43,12 +43,25 @@ public interface ServerApi {
     /**
      * Opens or closes the server for those who did not ask for it by name. While
      * it is closed its empty seats are no capacity, and the group orders another
-     * server for whoever comes. Who is here stays.
+     * server for whoever comes. Who is here stays. Opening it takes back that the
+     * round has ended.
      *
      * @param joins open or closed
      * @return the server with that door
      */
     CompletableFuture<Self> joins(Joins joins);
+
+    /**
+     * Says that the round of this server has ended, and that its game is about to
+     * exit: the door closes, and the exit with code 0 counts as a finished round,
+     * however short the server was ready. It is replaced, and is no failure.
+     * Stop the game once the future is done. Calling it again changes nothing;
+     * opening the door takes it back.
+     *
+     * @return the server with its door closed; fails in a persistent group, whose
+     *     games are started again in place
+     */
+    CompletableFuture<Self> endRound();
 
     /**
      * Tells of the server: at once, and whenever it has changed. Changes in quick

@@ -58,6 +58,17 @@ class ServerApiTest {
     }
 
     @Test
+    void aRoundEndsOnceAndAnOpenDoorTakesItBack() {
+        assertFalse(api.self().join().roundEnded());
+        for (int times = 0; times < 2; times++) {
+            Self ended = api.endRound().join();
+            assertTrue(ended.roundEnded());
+            assertEquals(Joins.CLOSED, ended.joins());
+        }
+        assertFalse(api.joins(Joins.OPEN).join().roundEnded());
+    }
+
+    @Test
     void aRefusalSaysWhatWouldBeRight() {
         CompletionException refused =
                 assertThrows(CompletionException.class, () -> api.playableSlots(0).join());

@@ -31,6 +31,16 @@ public final class RoundPlugin extends JavaPlugin {
         logOutcome("players may come again", Spawnery.api().joins(Joins.OPEN));
     }
 
+    /** Call it when the last round of this server is over; then is the time to stop the game. */
+    public void lastRoundEnds(Runnable then) {
+        Spawnery.api().endRound().whenComplete((self, failure) -> {
+            if (failure != null) {
+                getLogger().warning(failure.getMessage());
+            }
+            then.run();
+        });
+    }
+
     /** Off the server's own thread: nothing here waits, and nothing touches the game. */
     private void logOutcome(String done, CompletableFuture<Self> outcome) {
         outcome.whenComplete((self, failure) -> {
