@@ -509,7 +509,7 @@ func gameServerRows() map[string]admissionRow {
 			base:   "ephemeral",
 			accept: `spec: {server: {flavor: Custom}}`,
 			reject: `spec: {server: {flavor: Bukkit}}`,
-			want:   `spec.server.flavor: Unsupported value: "Bukkit": supported values: "Paper", "Vanilla", "Custom"`,
+			want:   `spec.server.flavor: Unsupported value: "Bukkit": supported values: "Paper", "Vanilla", "Fabric", "Custom"`,
 		},
 		"a data directory is an absolute path": {
 			base:   "ephemeral",
@@ -625,6 +625,12 @@ func environmentRows() map[string]admissionRow {
 			accept: `spec: {env: [{name: TYPE, value: PAPER}]}`,
 			reject: `spec: {env: [{name: ONLINE_MODE, value: "false"}]}`,
 			want:   "spec.env[0]: Invalid value: ONLINE_MODE is not yours to set: use onlineMode of the Network",
+		},
+		"the secret of Fabric's mod is the operator's": {
+			base:   "ephemeral",
+			accept: `spec: {server: {flavor: Fabric, forwarding: None}, env: [{name: FABRIC_PROXY_SECRET, value: a}]}`,
+			reject: `spec: {server: {flavor: Fabric}, env: [{name: FABRIC_PROXY_SECRET, value: a}]}`,
+			want:   "spec: Invalid value: env names beginning FABRIC_PROXY_SECRET belong to the operator with flavor Fabric: use forwardingSecretRef of the Network",
 		},
 		"a value has one source": {
 			base:   "ephemeral",

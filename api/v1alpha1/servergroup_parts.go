@@ -143,7 +143,7 @@ type ServerDrain struct {
 
 // Flavor says which files the agent prepares for the game.
 //
-// +kubebuilder:validation:Enum=Paper;Vanilla;Custom
+// +kubebuilder:validation:Enum=Paper;Vanilla;Fabric;Custom
 type Flavor string
 
 const (
@@ -151,6 +151,8 @@ const (
 	FlavorPaper Flavor = "Paper"
 	// FlavorVanilla is Mojang's own server.
 	FlavorVanilla Flavor = "Vanilla"
+	// FlavorFabric is Fabric with the mod FabricProxy-Lite.
+	FlavorFabric Flavor = "Fabric"
 	// FlavorCustom brings its own settings of forwarding.
 	FlavorCustom Flavor = "Custom"
 )
@@ -173,9 +175,11 @@ const (
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="self.flavor != 'Vanilla' || self.forwarding == 'None'",message="forwarding must be None with flavor Vanilla"
 type GameServer struct {
-	// flavor is Paper, Vanilla or Custom: which files the agent prepares
-	// before the game starts. Paper also covers what descends from it; Custom
-	// gets server.properties and nothing else. Default: Paper.
+	// flavor is Paper, Vanilla, Fabric or Custom: which files the agent prepares
+	// before the game starts. Paper also covers what descends from it, such as
+	// Purpur and Folia; Fabric needs the mod FabricProxy-Lite; Custom gets
+	// server.properties and nothing else, and is for Forge, NeoForge and
+	// whatever brings its own settings of forwarding. Default: Paper.
 	//
 	// +optional
 	// +default="Paper"

@@ -96,6 +96,7 @@ type Scaling struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || self.type == 'Ephemeral'",message="update is only allowed for type Ephemeral"
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || !has(self.update.minAvailable) || !has(self.scaling) || self.update.minAvailable < self.scaling.maxReplicas",message="update.minAvailable must be less than scaling.maxReplicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.mounts) || self.mounts.all(mount, mount.mountPath != self.server.dataDir && !self.server.dataDir.startsWith(mount.mountPath + '/'))",message="a mount must not cover server.dataDir"
+// +kubebuilder:validation:XValidation:rule="self.server.flavor != 'Fabric' || self.server.forwarding != 'Velocity' || !has(self.env) || !self.env.exists(variable, variable.name.startsWith('FABRIC_PROXY_SECRET'))",message="env names beginning FABRIC_PROXY_SECRET belong to the operator with flavor Fabric: use forwardingSecretRef of the Network"
 type ServerGroupSpec struct {
 	// networkRef names the Network this group belongs to. Immutable.
 	//

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"github.com/spawnery/spawnery-operator/internal/agent/prepare"
 	"github.com/spawnery/spawnery-operator/internal/agent/secret"
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
@@ -30,6 +32,9 @@ func prepared(p *pod) mctest.Settings {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	if p.spec.Flavor == serverspec.FlavorFabric {
+		settings.ForwardingSecret = secretOfTheMod(p)
+	}
 	p.managementSecret, err = secret.ReadManagement(runDir)
 	if err != nil {
 		p.t.Fatal(err)
@@ -37,11 +42,28 @@ func prepared(p *pod) mctest.Settings {
 	return settings
 }
 
+// secretOfTheMod reads what FabricProxy-Lite reads; the double is no Fabric.
+func secretOfTheMod(p *pod) string {
+	p.t.Helper()
+	content, err := os.ReadFile(filepath.Join(p.spec.DataDir, "config/FabricProxy-Lite.toml"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var settings struct {
+		Secret string `toml:"secret"`
+	}
+	if err := toml.Unmarshal(content, &settings); err != nil {
+		p.t.Fatal(err)
+	}
+	return settings.Secret
+}
+
 func TestAGameThatReadsThePreparedFilesIsReady(t *testing.T) {
 	tests := map[string]func(*serverspec.Spec){
 		"Paper":   func(*serverspec.Spec) {},
 		"Vanilla": func(s *serverspec.Spec) { s.Flavor, s.Forwarding = serverspec.FlavorVanilla, serverspec.ForwardingNone },
 		"Custom":  func(s *serverspec.Spec) { s.Flavor, s.Forwarding = serverspec.FlavorCustom, serverspec.ForwardingNone },
+		"Fabric":  func(s *serverspec.Spec) { s.Flavor = serverspec.FlavorFabric },
 		"Paper that does not forward": func(s *serverspec.Spec) {
 			s.Forwarding = serverspec.ForwardingNone
 		},

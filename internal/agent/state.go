@@ -123,6 +123,8 @@ func (s *state) forwardingProblem() string {
 		switch s.spec.Flavor {
 		case serverspec.FlavorPaper:
 			return anybody + "set proxies.velocity.enabled to true in config/paper-global.yml; " + changed
+		case serverspec.FlavorFabric:
+			return anybody + "install the mod FabricProxy-Lite in the image or its volume; prepare wrote the secret to config/FabricProxy-Lite.toml"
 		case serverspec.FlavorVanilla, serverspec.FlavorCustom:
 		}
 		return anybody + "switch Velocity's forwarding on in the game's own settings, or set spec.server.forwarding to None"

@@ -64,6 +64,10 @@ func TestWhatAGameIsForEverybodyElse(t *testing.T) {
 			func(s *state) { s.forwarding.state = notActive },
 			starting, "set proxies.velocity.enabled to true in config/paper-global.yml",
 		},
+		"Fabric without its mod believes any name": {
+			func(s *state) { s.forwarding.state, s.spec.Flavor = notActive, serverspec.FlavorFabric },
+			starting, "install the mod FabricProxy-Lite",
+		},
 		"an image of the owner's believes any name": {
 			func(s *state) { s.forwarding.state, s.spec.Flavor = notActive, serverspec.FlavorCustom },
 			starting, "or set spec.server.forwarding to None",

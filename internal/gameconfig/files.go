@@ -44,6 +44,10 @@ func Files(spec serverspec.Spec, secrets Secrets) ([]File, error) {
 		files = append(files, File{Path: paperGlobalPath, Merge: func(existing []byte) ([]byte, error) {
 			return mergePaperGlobal(spec, secrets, existing)
 		}})
+	case serverspec.FlavorFabric:
+		files = append(files, File{Path: fabricProxyPath, Merge: func(existing []byte) ([]byte, error) {
+			return mergeFabricProxy(spec, secrets, existing)
+		}})
 	case serverspec.FlavorVanilla, serverspec.FlavorCustom:
 	}
 	if spec.AcceptEULA {

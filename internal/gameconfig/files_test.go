@@ -41,13 +41,22 @@ func golden() map[string]serverspec.Spec {
 
 	custom := lobby()
 	custom.Flavor = serverspec.FlavorCustom
+
+	fabric := lobby()
+	fabric.Flavor = serverspec.FlavorFabric
+	fabricUnforwarded := fabric
+	fabricUnforwarded.Forwarding = serverspec.ForwardingNone
 	return map[string]serverspec.Spec{
-		"paper": paper, "paper-owned": owned, "paper-unforwarded": unforwarded,
+		"paper": paper, "paper-owned": owned, "paper-unforwarded": unforwarded, "paper-1.19": lobby(),
+		"purpur": lobby(), "folia": lobby(),
 		"vanilla": vanilla, "custom": custom,
+		"fabric": fabric, "fabric-owned": fabric, "fabric-unforwarded": fabricUnforwarded,
+		"fabric-sparse": fabric, "fabric-nested": fabric,
 	}
 }
 
-// render merges the files of a server over those in a directory.
+// render merges the files of a server over those in a directory, and returns
+// all that lies there then.
 func render(t *testing.T, spec serverspec.Spec, existing string) map[string]string {
 	t.Helper()
 	files, err := gameconfig.Files(spec, secrets)
@@ -55,6 +64,9 @@ func render(t *testing.T, spec serverspec.Spec, existing string) map[string]stri
 		t.Fatal(err)
 	}
 	rendered := map[string]string{}
+	if _, err := os.Stat(existing); err == nil {
+		rendered = readTree(t, existing)
+	}
 	for _, file := range files {
 		before, err := os.ReadFile(filepath.Join(existing, file.Path))
 		if err != nil && !os.IsNotExist(err) {
@@ -146,6 +158,14 @@ func TestAFileThatCannotBeMergedIsNamedWithItsKey(t *testing.T) {
 			"config/paper-global.yml", "- a\n",
 			"config/paper-global.yml: the file must hold settings of its own, found something else in line 1",
 		},
+		"a section where the mod's secret belongs": {
+			"config/FabricProxy-Lite.toml", "[secret]\na = 1\n",
+			"config/FabricProxy-Lite.toml: secret must be one value, found several",
+		},
+		"TOML that is none": {
+			"config/FabricProxy-Lite.toml", "hackOnlineMode = true\nsecret = a b\n",
+			"config/FabricProxy-Lite.toml: it is not valid TOML in line 2: ",
+		},
 		"a tab in YAML": {
 			"config/paper-global.yml", "proxies:\n\tvelocity: {}\n",
 			"config/paper-global.yml: it is not valid YAML: ",
@@ -157,7 +177,11 @@ func TestAFileThatCannotBeMergedIsNamedWithItsKey(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			files, err := gameconfig.Files(lobby(), secrets)
+			spec := lobby()
+			if strings.HasSuffix(test.path, ".toml") {
+				spec.Flavor = serverspec.FlavorFabric
+			}
+			files, err := gameconfig.Files(spec, secrets)
 			if err != nil {
 				t.Fatal(err)
 			}

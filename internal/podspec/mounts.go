@@ -30,11 +30,15 @@ func reserved() []string {
 	}
 }
 
-// prepared are the files of the data directory that the agent writes. An
-// owner's file in their place would have the game run with other settings than
-// the operator counts on.
-func prepared() []string {
-	return []string{"server.properties", "eula.txt", "config/paper-global.yml"}
+// prepared are the files of the data directory that the agent writes, those of
+// Paper whatever the flavor. An owner's file in their place would have the game
+// run with other settings than the operator counts on.
+func prepared(flavor v1alpha1.Flavor) []string {
+	files := []string{"server.properties", "eula.txt", "config/paper-global.yml"}
+	if flavor == v1alpha1.FlavorFabric {
+		files = append(files, "config/FabricProxy-Lite.toml")
+	}
+	return files
 }
 
 // ValidateMounts reports every path of a group at which the operator's own
@@ -53,7 +57,7 @@ func ValidateMounts(group *v1alpha1.ServerGroup) error {
 	seen := map[string]bool{}
 	for _, mount := range group.Spec.Mounts {
 		target := path.Clean(mount.MountPath)
-		if err := validateMount(target, dataDir); err != nil {
+		if err := validateMount(target, dataDir, prepared(group.Spec.Server.Flavor)); err != nil {
 			errs = append(errs, err)
 		}
 		if seen[target] {
@@ -65,7 +69,7 @@ func ValidateMounts(group *v1alpha1.ServerGroup) error {
 }
 
 // validateMount is about one cleaned path; the first rule it breaks is enough.
-func validateMount(target, dataDir string) error {
+func validateMount(target, dataDir string, prepared []string) error {
 	if !path.IsAbs(target) {
 		return fmt.Errorf("mount %s: the path must be absolute", target)
 	}
@@ -77,7 +81,7 @@ func validateMount(target, dataDir string) error {
 			return fmt.Errorf("mount %s: it would hide %s, which the game writes to", target, volume)
 		}
 	}
-	for _, file := range prepared() {
+	for _, file := range prepared {
 		if owned := overlapping(target, []string{path.Join(dataDir, file)}); owned != "" {
 			return fmt.Errorf("mount %s: it would hide %s, which the operator prepares", target, owned)
 		}

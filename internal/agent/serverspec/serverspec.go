@@ -62,6 +62,9 @@ const (
 	FlavorPaper Flavor = "Paper"
 	// FlavorVanilla reads server.properties and knows no forwarding.
 	FlavorVanilla Flavor = "Vanilla"
+	// FlavorFabric reads server.properties and the settings of the mod
+	// FabricProxy-Lite.
+	FlavorFabric Flavor = "Fabric"
 	// FlavorCustom reads server.properties; how it forwards is the image's.
 	FlavorCustom Flavor = "Custom"
 )
@@ -164,7 +167,7 @@ func (s Spec) Validate() error {
 }
 
 var (
-	flavors     = []Flavor{FlavorPaper, FlavorVanilla, FlavorCustom}
+	flavors     = []Flavor{FlavorPaper, FlavorVanilla, FlavorFabric, FlavorCustom}
 	forwardings = []Forwarding{ForwardingVelocity, ForwardingNone}
 )
 

@@ -13,9 +13,11 @@ import (
 //
 // GameServer says how the game container is run.
 type GameServerApplyConfiguration struct {
-	// flavor is Paper, Vanilla or Custom: which files the agent prepares
-	// before the game starts. Paper also covers what descends from it; Custom
-	// gets server.properties and nothing else. Default: Paper.
+	// flavor is Paper, Vanilla, Fabric or Custom: which files the agent prepares
+	// before the game starts. Paper also covers what descends from it, such as
+	// Purpur and Folia; Fabric needs the mod FabricProxy-Lite; Custom gets
+	// server.properties and nothing else, and is for Forge, NeoForge and
+	// whatever brings its own settings of forwarding. Default: Paper.
 	Flavor *apiv1alpha1.Flavor `json:"flavor,omitempty"`
 	// dataDir is the directory the game runs in, an absolute path; the world
 	// is kept there. Default: /data.
