@@ -28,6 +28,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
+// capabilities are what this agent announces to the manager.
+var capabilities = []string{agentv1alpha1.CapabilityWatchers}
+
 // shutdownWithin is what requests get to end in when the agent has to.
 const shutdownWithin = time.Second
 
@@ -88,6 +91,7 @@ func New(cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the table of protocols: %w", err)
 	}
+	cfg.Channel.Capabilities = capabilities
 	a := &Agent{
 		cfg: cfg, clock: cfg.Channel.Clock, verifier: verifier,
 		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),

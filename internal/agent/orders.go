@@ -36,6 +36,8 @@ func (a *Agent) order(ctx context.Context, order *agentv1alpha1.ServerOrder, ans
 		a.settle(order.Settings)
 	case *agentv1alpha1.ServerOrder_Save:
 		a.saveOrdered(ctx, order.Save.GetId(), answer)
+	case *agentv1alpha1.ServerOrder_Watchers:
+		a.change(func(*state) { a.ledger.Restate(heard(order.Watchers.GetPlayers())) })
 	}
 }
 

@@ -185,6 +185,17 @@ func tell(list []seats.Player) []*agentv1alpha1.Player {
 	return told
 }
 
+// heard takes players out of the words of the channel.
+func heard(told []*agentv1alpha1.Player) []seats.Player {
+	list := make([]seats.Player, 0, len(told))
+	for _, one := range told {
+		// An id that is none leaves the name to go by.
+		id, _ := uuid.FromBytes(one.GetUuid())
+		list = append(list, seats.Player{UUID: id, Name: one.GetName()})
+	}
+	return list
+}
+
 // probed keeps what a login showed, or the error that it showed nothing.
 func (s *state) probed(run, contact int, shown agentv1alpha1.ForwardingState, err error) {
 	if run != s.game.Run {

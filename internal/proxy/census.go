@@ -47,7 +47,7 @@ func newCensus(view *directory.View) *census {
 func (c *census) count(who mcproto.Profile, from netip.Addr, at session.Standing) {
 	c.report.Roster = append(c.report.Roster, &agentv1alpha1.RosterEntry{
 		Player: &agentv1alpha1.Player{Uuid: who.ID[:], Name: who.Name},
-		Server: at.Server, Destination: at.Destination,
+		Server: at.Server, Destination: at.Destination, Watches: at.Watches,
 	})
 	// A destination is a seat: who has one waits no more, whatever comes of it.
 	if at.Waiting != "" && at.Destination == "" {

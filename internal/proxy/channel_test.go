@@ -86,3 +86,23 @@ func (p *Proxy) names() []string {
 	}
 	return names
 }
+
+func TestTheRosterSaysWhoCameByThePermissionToJoinFullRounds(t *testing.T) {
+	n := newNetwork(t)
+	n.configure(func(s *agentv1alpha1.ProxySettings) {
+		s.Permissions = []*agentv1alpha1.PermissionGroup{{
+			Name: "staff", TrustOfflineNames: true, Players: []string{"Ada"}, Permissions: []string{"spawnery.join.full.lobby"},
+		}}
+	})
+	n.add("lobby-a", rig{})
+	p := n.front()
+	n.joined(p, "Ada", "lobby-a")
+	n.joined(p, "Ben", "lobby-a")
+	watches := map[string]bool{}
+	for _, entry := range p.report().GetReport().GetRoster() {
+		watches[entry.GetPlayer().GetName()] = entry.GetWatches()
+	}
+	if want := map[string]bool{"Ada": true, "Ben": false}; !cmp.Equal(watches, want) {
+		t.Errorf("who watches: %v, want %v", watches, want)
+	}
+}

@@ -63,6 +63,7 @@ type said struct {
 	presence map[string]Presence
 	roster   []placed
 	waiting  map[string][]*waiters
+	watchers map[string][]*agentv1alpha1.Player
 	moves    map[string]Move
 	problems map[string]agentv1alpha1.ForwardingState
 }
@@ -215,7 +216,8 @@ func read(report *agentv1alpha1.ProxyReport) said {
 	sorted := said{
 		players:  len(report.GetRoster()),
 		presence: map[string]Presence{}, waiting: map[string][]*waiters{},
-		moves: map[string]Move{}, problems: map[string]agentv1alpha1.ForwardingState{},
+		watchers: map[string][]*agentv1alpha1.Player{},
+		moves:    map[string]Move{}, problems: map[string]agentv1alpha1.ForwardingState{},
 	}
 	for _, entry := range report.GetRoster() {
 		sorted.roster = append(sorted.roster, placed{nameOf(entry.GetPlayer()), entry.GetServer(), entry.GetDestination()})
@@ -223,6 +225,9 @@ func read(report *agentv1alpha1.ProxyReport) said {
 			there := sorted.presence[name]
 			there.On++
 			sorted.presence[name] = there
+			if entry.GetWatches() {
+				sorted.watchers[name] = append(sorted.watchers[name], entry.GetPlayer())
+			}
 		}
 		if name := entry.GetDestination(); name != "" && name != entry.GetServer() {
 			there := sorted.presence[name]
@@ -308,6 +313,7 @@ func (s *Store) wakeAboutRoster(of *proxy, before, now said) {
 	for name := range waiting {
 		s.wakes.add(ServerGroup, namespace, name)
 	}
+	s.notifyAboutWatchers(of, before, now)
 }
 
 // different collects the keys whose values differ, absent ones included.

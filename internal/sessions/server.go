@@ -63,6 +63,7 @@ type ServerSession struct {
 	*link
 	server   *server
 	settings *agentv1alpha1.ServerSettings
+	watchers restated
 }
 
 // OpenServer begins a session. The newest session of a pod is the one that
@@ -121,7 +122,11 @@ func (s *ServerSession) pick(now time.Time) (*agentv1alpha1.ServerOrder, time.Du
 		save.sentOn = s.link
 		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Save{Save: &agentv1alpha1.SaveOrder{Id: save.id}}}, 0
 	}
-	return nil, ResyncEvery - now.Sub(s.restatedAt)
+	order, wait := s.pickWatchers(now)
+	if order != nil {
+		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Watchers{Watchers: order}}, 0
+	}
+	return nil, min(wait, ResyncEvery-now.Sub(s.restatedAt))
 }
 
 // Receive takes in one message. An error means that the peer does not keep to

@@ -760,6 +760,7 @@ type ServerOrder struct {
 	//	*ServerOrder_Welcome
 	//	*ServerOrder_Settings
 	//	*ServerOrder_Save
+	//	*ServerOrder_Watchers
 	Order         isServerOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -829,6 +830,15 @@ func (x *ServerOrder) GetSave() *SaveOrder {
 	return nil
 }
 
+func (x *ServerOrder) GetWatchers() *Watchers {
+	if x != nil {
+		if x, ok := x.Order.(*ServerOrder_Watchers); ok {
+			return x.Watchers
+		}
+	}
+	return nil
+}
+
 type isServerOrder_Order interface {
 	isServerOrder_Order()
 }
@@ -845,11 +855,18 @@ type ServerOrder_Save struct {
 	Save *SaveOrder `protobuf:"bytes,3,opt,name=save,proto3,oneof"`
 }
 
+type ServerOrder_Watchers struct {
+	// Sent to agents that announced the capability "watchers" only.
+	Watchers *Watchers `protobuf:"bytes,4,opt,name=watchers,proto3,oneof"`
+}
+
 func (*ServerOrder_Welcome) isServerOrder_Order() {}
 
 func (*ServerOrder_Settings) isServerOrder_Order() {}
 
 func (*ServerOrder_Save) isServerOrder_Order() {}
+
+func (*ServerOrder_Watchers) isServerOrder_Order() {}
 
 // ServerSettings is what the agent needs to know and the pod does not fix.
 type ServerSettings struct {
@@ -943,6 +960,54 @@ func (x *ServerSettings) GetEnforcePlayableSlots() bool {
 	return false
 }
 
+// Watchers restates who is on the server by the permission to join full rounds,
+// by the word of all proxies. An agent that started while they were there does
+// not know it otherwise, and counts everybody at the door until it does. Whom
+// the agent gave a seat itself, it knows better.
+type Watchers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Players       []*Player              `protobuf:"bytes,1,rep,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Watchers) Reset() {
+	*x = Watchers{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Watchers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Watchers) ProtoMessage() {}
+
+func (x *Watchers) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Watchers.ProtoReflect.Descriptor instead.
+func (*Watchers) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Watchers) GetPlayers() []*Player {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
 // SaveOrder asks for the world to be written to disk before its pod goes.
 type SaveOrder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -954,7 +1019,7 @@ type SaveOrder struct {
 
 func (x *SaveOrder) Reset() {
 	*x = SaveOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1031,7 @@ func (x *SaveOrder) String() string {
 func (*SaveOrder) ProtoMessage() {}
 
 func (x *SaveOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1044,7 @@ func (x *SaveOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveOrder.ProtoReflect.Descriptor instead.
 func (*SaveOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SaveOrder) GetId() string {
@@ -1003,7 +1068,7 @@ type ProxyMessage struct {
 
 func (x *ProxyMessage) Reset() {
 	*x = ProxyMessage{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1015,7 +1080,7 @@ func (x *ProxyMessage) String() string {
 func (*ProxyMessage) ProtoMessage() {}
 
 func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1028,7 +1093,7 @@ func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyMessage.ProtoReflect.Descriptor instead.
 func (*ProxyMessage) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ProxyMessage) GetMessage() isProxyMessage_Message {
@@ -1099,7 +1164,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1176,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1189,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -1190,14 +1255,17 @@ type RosterEntry struct {
 	// The server the player is on. Empty: on none yet.
 	Server string `protobuf:"bytes,2,opt,name=server,proto3" json:"server,omitempty"`
 	// The server the player is on the way to. Empty: on the way to none.
-	Destination   string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`
+	Destination string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`
+	// True: the player came to server by the permission to join full rounds, and
+	// takes no playable seat at its door.
+	Watches       bool `protobuf:"varint,4,opt,name=watches,proto3" json:"watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1277,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1290,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -1246,6 +1314,13 @@ func (x *RosterEntry) GetDestination() string {
 	return ""
 }
 
+func (x *RosterEntry) GetWatches() bool {
+	if x != nil {
+		return x.Watches
+	}
+	return false
+}
+
 // WaitingPlayers counts held players.
 type WaitingPlayers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1261,7 +1336,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1348,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1361,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -1324,7 +1399,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1411,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1424,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -1385,7 +1460,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1472,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1485,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -1442,7 +1517,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1529,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1542,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -1556,7 +1631,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +1643,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +1656,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -1672,7 +1747,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1759,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1772,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -1755,7 +1830,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1842,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1855,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -1836,7 +1911,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +1923,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +1936,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -1903,7 +1978,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +1990,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2003,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2047,11 +2122,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xd5\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\x96\x02\n" +
 	"\vServerOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12E\n" +
 	"\bsettings\x18\x02 \x01(\v2'.spawnery.agent.v1alpha1.ServerSettingsH\x00R\bsettings\x128\n" +
-	"\x04save\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.SaveOrderH\x00R\x04saveB\a\n" +
+	"\x04save\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.SaveOrderH\x00R\x04save\x12?\n" +
+	"\bwatchers\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.WatchersH\x00R\bwatchersB\a\n" +
 	"\x05order\"\xf7\x01\n" +
 	"\x0eServerSettings\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
@@ -2061,7 +2137,9 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"maxPlayers\x12*\n" +
 	"\x0eplayable_slots\x18\x05 \x01(\x05H\x00R\rplayableSlots\x88\x01\x01\x124\n" +
 	"\x16enforce_playable_slots\x18\x06 \x01(\bR\x14enforcePlayableSlotsB\x11\n" +
-	"\x0f_playable_slots\"\x1b\n" +
+	"\x0f_playable_slots\"E\n" +
+	"\bWatchers\x129\n" +
+	"\aplayers\x18\x01 \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\aplayers\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x91\x01\n" +
 	"\fProxyMessage\x126\n" +
@@ -2077,11 +2155,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x13forwarding_problems\x18\x05 \x03(\v2*.spawnery.agent.v1alpha1.ForwardingProblemR\x12forwardingProblems\x12-\n" +
 	"\x12directory_revision\x18\x06 \x01(\x04R\x11directoryRevision\x12\x1c\n" +
 	"\twithdrawn\x18\a \x01(\bR\twithdrawn\x123\n" +
-	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"\x80\x01\n" +
+	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"\x9a\x01\n" +
 	"\vRosterEntry\x127\n" +
 	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12 \n" +
-	"\vdestination\x18\x03 \x01(\tR\vdestination\"V\n" +
+	"\vdestination\x18\x03 \x01(\tR\vdestination\x12\x18\n" +
+	"\awatches\x18\x04 \x01(\bR\awatches\"V\n" +
 	"\x0eWaitingPlayers\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aplayers\x18\x02 \x01(\x05R\aplayers\x12\x14\n" +
@@ -2182,7 +2261,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(GameState)(0),                // 0: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 1: spawnery.agent.v1alpha1.ForwardingState
@@ -2196,61 +2275,64 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*SaveResult)(nil),            // 9: spawnery.agent.v1alpha1.SaveResult
 	(*ServerOrder)(nil),           // 10: spawnery.agent.v1alpha1.ServerOrder
 	(*ServerSettings)(nil),        // 11: spawnery.agent.v1alpha1.ServerSettings
-	(*SaveOrder)(nil),             // 12: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 13: spawnery.agent.v1alpha1.ProxyMessage
-	(*ProxyReport)(nil),           // 14: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 15: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 16: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 17: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 18: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 19: spawnery.agent.v1alpha1.ProxyOrder
-	(*ProxySettings)(nil),         // 20: spawnery.agent.v1alpha1.ProxySettings
-	(*PermissionGroup)(nil),       // 21: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 22: spawnery.agent.v1alpha1.Directory
-	(*DirectoryGroup)(nil),        // 23: spawnery.agent.v1alpha1.DirectoryGroup
-	(*DirectoryServer)(nil),       // 24: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
+	(*Watchers)(nil),              // 12: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 13: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 14: spawnery.agent.v1alpha1.ProxyMessage
+	(*ProxyReport)(nil),           // 15: spawnery.agent.v1alpha1.ProxyReport
+	(*RosterEntry)(nil),           // 16: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 17: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 18: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 19: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 20: spawnery.agent.v1alpha1.ProxyOrder
+	(*ProxySettings)(nil),         // 21: spawnery.agent.v1alpha1.ProxySettings
+	(*PermissionGroup)(nil),       // 22: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 23: spawnery.agent.v1alpha1.Directory
+	(*DirectoryGroup)(nil),        // 24: spawnery.agent.v1alpha1.DirectoryGroup
+	(*DirectoryServer)(nil),       // 25: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	4,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
 	8,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
 	9,  // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	25, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	26, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	25, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	26, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	6,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	5,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	11, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	12, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	4,  // 12: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	14, // 13: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	25, // 14: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	15, // 15: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	16, // 16: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	17, // 17: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	18, // 18: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	25, // 19: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	6,  // 20: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	1,  // 21: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	5,  // 22: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	20, // 23: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	22, // 24: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	2,  // 25: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	21, // 26: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	24, // 27: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	23, // 28: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	3,  // 29: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 30: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	13, // 31: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 32: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	19, // 33: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	32, // [32:34] is the sub-list for method output_type
-	30, // [30:32] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	13, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	12, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	6,  // 13: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	4,  // 14: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	15, // 15: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	26, // 16: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	16, // 17: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	17, // 18: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	18, // 19: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	19, // 20: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	26, // 21: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	6,  // 22: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	1,  // 23: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	5,  // 24: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	21, // 25: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	23, // 26: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	2,  // 27: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	22, // 28: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	25, // 29: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	24, // 30: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	3,  // 31: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	7,  // 32: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	14, // 33: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	10, // 34: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	20, // 35: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	34, // [34:36] is the sub-list for method output_type
+	32, // [32:34] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -2268,25 +2350,26 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ServerOrder_Welcome)(nil),
 		(*ServerOrder_Settings)(nil),
 		(*ServerOrder_Save)(nil),
+		(*ServerOrder_Watchers)(nil),
 	}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[7].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[9].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[10].OneofWrappers = []any{
 		(*ProxyMessage_Hello)(nil),
 		(*ProxyMessage_Report)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[15].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[16].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[20].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -86,6 +86,9 @@ type Ledger struct {
 	// watchers were let in because they may join full rounds. They stay here
 	// for as long as they have a seat or are online, in lower case.
 	watchers map[string]struct{}
+	// strangers are online and have no seat of this ledger: they came before
+	// it, or past it. restated are watchers by the proxies' word.
+	strangers, restated map[string]struct{}
 }
 
 // counted says what is known about the number of players.
@@ -127,7 +130,7 @@ func New(server string, limits Limits) *Ledger {
 	return &Ledger{
 		server: server, newID: uuid.NewString, limits: limits,
 		doorWhy: "the game has not been asked yet",
-		seats:   map[string]*seat{}, watchers: map[string]struct{}{},
+		seats:   map[string]*seat{}, watchers: map[string]struct{}{}, strangers: map[string]struct{}{},
 	}
 }
 
@@ -154,7 +157,9 @@ func (l *Ledger) Observe(sample Sample) {
 		risen = max(0, sample.Online-l.sample.Online)
 	}
 	l.sample, l.counted = sample, hasCount
+	before := l.online
 	l.online = newPlayers(sample.Players)
+	l.meet(before)
 	named := l.settle()
 	if len(sample.Players) >= sample.Online {
 		// Everybody is named: there is nothing to guess.
@@ -342,6 +347,7 @@ func (l *Ledger) grant(now time.Time, id string, ask seats.Ask) seats.Seat {
 		granted.state = rejoining
 	}
 	l.seats[id] = granted
+	delete(l.strangers, nameOf(ask.Player))
 	if ask.Bypass {
 		l.watchers[nameOf(ask.Player)] = struct{}{}
 	} else {

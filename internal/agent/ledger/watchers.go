@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/spawnery/spawnery-operator/internal/seats"
@@ -11,7 +12,48 @@ import (
 // Who may join full rounds takes no playable seat at the door, so that an admin
 // who watches a round keeps no player out. Everybody else counts them: a group
 // may order its next server one watcher early. An agent that starts again has
-// forgotten who they are, and counts them like anybody.
+// forgotten who they are, and counts them like anybody until the proxies have
+// said it again.
+
+// Restate takes in who is here as a watcher by the word of the proxies. It says
+// something about those only whom this ledger gave no seat: of all others it
+// knows itself, and later than any report, how they came.
+func (l *Ledger) Restate(watchers []seats.Player) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.restated = make(map[string]struct{}, len(watchers))
+	for _, player := range watchers {
+		l.restated[nameOf(player)] = struct{}{}
+	}
+	l.recognise()
+}
+
+// meet notes who is online now and was not before, without a seat.
+func (l *Ledger) meet(before players) {
+	seated := l.seated(func(*seat) bool { return true })
+	for name := range l.online.names {
+		_, was := before.names[name]
+		_, admitted := seated[name]
+		if !was && !admitted {
+			l.strangers[name] = struct{}{}
+		}
+	}
+	maps.DeleteFunc(l.strangers, func(name string, _ struct{}) bool {
+		_, online := l.online.names[name]
+		return !online
+	})
+	l.recognise()
+}
+
+// recognise makes watchers of the strangers whom proxies know as such.
+func (l *Ledger) recognise() {
+	for name := range l.strangers {
+		if _, watches := l.restated[name]; watches {
+			l.watchers[name] = struct{}{}
+			delete(l.strangers, name)
+		}
+	}
+}
 
 // watching is how many of those who are counted as taken are watchers.
 func (l *Ledger) watching() int {

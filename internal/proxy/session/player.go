@@ -72,6 +72,9 @@ type Standing struct {
 	Destination string
 	// Waiting is the group a player without a place waits for.
 	Waiting string
+	// Watches is set when the player came to Server by the permission to join
+	// full rounds.
+	Watches bool
 	// Stuck is set while the player should leave Server and found no seat.
 	Stuck bool
 }

@@ -103,7 +103,7 @@ func (p *Player) enter(ctx context.Context, l *link) error {
 		return err
 	}
 	p.attach(ctx, l)
-	p.stand(func(s *Standing) { *s = Standing{Server: l.name} })
+	p.stand(func(s *Standing) { *s = Standing{Server: l.name, Watches: l.place.Watches()} })
 	p.log.Info("a player is on a server", "server", l.name)
 	return nil
 }
@@ -120,7 +120,7 @@ func (p *Player) leaveCurrent() {
 	l.leave()
 	<-l.done
 	p.bundled = l.bundled
-	p.stand(func(s *Standing) { s.Server, s.Stuck = "", false })
+	p.stand(func(s *Standing) { s.Server, s.Watches, s.Stuck = "", false, false })
 }
 
 // toConfiguration brings the client to where a server can configure it.

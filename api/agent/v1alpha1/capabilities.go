@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agentv1alpha1 is the channel between the manager and what runs beside
+// the players, as channel.proto describes it.
+package agentv1alpha1
+
+// Capabilities that a Hello or a Welcome may announce. Nobody relies on one
+// that was not announced; a new field that may be absent needs none.
+const (
+	// CapabilityWatchers of an agent: it takes the order Watchers.
+	CapabilityWatchers = "watchers"
+)
