@@ -255,9 +255,9 @@ func proxyGroupRows() map[string]admissionRow {
 		},
 		"a routing strategy is known": {
 			base:   "proxygroup",
-			accept: `spec: {routing: {strategy: Spread}}`,
-			reject: `spec: {routing: {strategy: Fill}}`,
-			want:   `spec.routing.strategy: Unsupported value: "Fill": supported values: "Spread"`,
+			accept: `spec: {routing: {strategy: Fill}}`,
+			reject: `spec: {routing: {strategy: Random}}`,
+			want:   `spec.routing.strategy: Unsupported value: "Random": supported values: "Spread", "Fill"`,
 		},
 		"players are held for some time or not at all": {
 			base:   "proxygroup",

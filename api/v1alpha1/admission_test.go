@@ -74,6 +74,7 @@ func TestOnAPIServer(t *testing.T) {
 	t.Run("samples", func(t *testing.T) { testSamples(t, env) })
 	t.Run("examples of every release", func(t *testing.T) { testReleased(t, env) })
 	t.Run("documented manifests", func(t *testing.T) { testDocumented(t, env) })
+	t.Run("parts of manifests on pages", func(t *testing.T) { testPages(t, env) })
 }
 
 // testCreate has one object that is accepted and one that is refused for every

@@ -92,11 +92,16 @@ type ExposeByNodePort struct {
 
 // RoutingStrategy chooses among the servers of a group.
 //
-// +kubebuilder:validation:Enum=Spread
+// +kubebuilder:validation:Enum=Spread;Fill
 type RoutingStrategy string
 
-// RoutingSpread takes the server with the fewest players, network-wide.
-const RoutingSpread RoutingStrategy = "Spread"
+const (
+	// RoutingSpread takes the server with the fewest players, network-wide.
+	RoutingSpread RoutingStrategy = "Spread"
+	// RoutingFill takes the server with the most players, network-wide, of
+	// those with a free playable seat.
+	RoutingFill RoutingStrategy = "Fill"
+)
 
 // Routing says where players go.
 type Routing struct {
@@ -112,7 +117,10 @@ type Routing struct {
 	FallbackGroups []string `json:"fallbackGroups,omitempty"`
 
 	// strategy chooses among the servers of a group. Spread takes the one
-	// with the fewest players, network-wide. Default: Spread.
+	// with the fewest players, network-wide. Fill takes the one with the most
+	// that still has a free playable seat, so that other servers empty and an
+	// ephemeral group needs fewer. A change takes effect with the next player.
+	// Default: Spread.
 	//
 	// +optional
 	// +default="Spread"

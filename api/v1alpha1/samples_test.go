@@ -4,9 +4,11 @@ package v1alpha1_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,6 +118,30 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 			}
 			if diff := cmp.Diff(want, manifest.Object["spec"]); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		}
+	}
+}
+
+// testPages accepts every part of a manifest on the pages that show parts, put
+// over the base of its kind.
+func testPages(t *testing.T, env *testenv.Env) {
+	for file, base := range map[string]string{"docs/how-to/route-players.md": "proxygroup"} {
+		content, err := os.ReadFile(testenv.Path(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(string(content), "```yaml\n")[1:]
+		if len(parts) == 0 {
+			t.Errorf("%s shows no manifest", file)
+		}
+		namespace := env.Namespace(t)
+		for i, part := range parts {
+			shown, _, _ := strings.Cut(part, "```\n")
+			whole := object(t, namespace, base, shown)
+			whole.SetName(fmt.Sprint("part-", i))
+			if err := apply(t, env, whole); err != nil {
+				t.Errorf("%s shows\n%s\n%v", file, shown, err)
 			}
 		}
 	}

@@ -106,6 +106,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.DurationVar(&o.question.Boot, "boot", 40*time.Second, "time a server takes to start; up to a quarter is added by chance")
 	flags.DurationVar(&o.question.Stay, "stay", 40*time.Minute, "how long a player stays on average, where the trace does not say it")
 	flags.DurationVar(&o.question.Hold, "hold", 2*time.Minute, "how long proxies hold a player without a seat: holdSeconds of the ProxyGroup")
+	flags.StringVar((*string)(&o.question.Strategy), "strategy", "Spread", "how proxies choose among the servers: routing.strategy of the ProxyGroup")
 	flags.Uint64Var(&o.question.Seed, "seed", 1, "seed of all chance: the same seed gives the same report")
 	flags.IntVar(&o.question.Width, "width", 0, "characters of a line; 0 takes the terminal's")
 	flags.Usage = func() {

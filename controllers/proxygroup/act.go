@@ -13,10 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/conditions"
@@ -104,32 +102,6 @@ func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided 
 		settings.Withdrawn = leaving[pod.Name]
 		r.Sessions.SetProxySettings(pod.UID, settings)
 	}
-}
-
-func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1alpha1.ProxySettings {
-	settings := &agentv1alpha1.ProxySettings{
-		Network:        network.Name,
-		OnlineMode:     ptr.Deref(network.Status.OnlineMode, true),
-		FallbackGroups: group.Spec.Routing.FallbackGroups,
-		Strategy:       agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
-		HoldSeconds:    ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
-		Motd:           group.Spec.Config.MOTD,
-		PlayerLimit:    group.Spec.Config.PlayerLimit,
-		DrainSeconds:   podspec.ProxyDrainSeconds(group),
-	}
-	if settings.Motd == "" {
-		settings.Motd = network.Name
-	}
-	for _, grant := range network.Spec.Permissions {
-		settings.Permissions = append(settings.Permissions, &agentv1alpha1.PermissionGroup{
-			Name:              grant.Name,
-			TrustOfflineNames: ptr.Deref(grant.TrustOfflineNames, false),
-			Players:           grant.Players,
-			Permissions:       grant.Permissions,
-			Inherits:          grant.Inherits,
-		})
-	}
-	return settings
 }
 
 func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {

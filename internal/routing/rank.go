@@ -36,6 +36,18 @@ const (
 	JoinsFull
 )
 
+// Strategy chooses among the servers of a group.
+type Strategy uint8
+
+const (
+	// Spread takes the server with the fewest players.
+	Spread Strategy = iota
+	// Fill takes the server with the most players of those that have a free
+	// playable seat, so that others empty and can go. Where only seats beyond
+	// the playable ones are left it spreads: those are nobody's to fill.
+	Fill
+)
+
 // Server is one server as the proxies know it.
 type Server struct {
 	Name  string
@@ -63,7 +75,8 @@ type Group struct {
 
 // Request is one player in search of a place.
 type Request struct {
-	Claim Claim
+	Claim    Claim
+	Strategy Strategy
 	// Groups in the order in which they are tried. With ByName it is the one
 	// server that was named.
 	Groups []Group
@@ -96,8 +109,8 @@ type Ranking struct {
 	Lack       Lack
 }
 
-// Rank spreads players: group by group in their order, the server with the
-// fewest players first, ties by name. The answer depends on nothing else, so
+// Rank orders the servers that have a seat: group by group in their order, by
+// the strategy within one, ties by name. The answer depends on nothing else, so
 // any number of proxies with one view choose alike.
 func Rank(r Request) Ranking {
 	ranking := Ranking{Lack: LackServers}
@@ -124,15 +137,16 @@ func Rank(r Request) Ranking {
 type seat struct {
 	server string
 	tier   tier
-	load   int
+	// order within the tier, the lowest first.
+	order int
 }
 
 func (s seat) compare(other seat) int {
 	if s.tier != other.tier {
 		return cmp.Compare(s.tier, other.tier)
 	}
-	if s.load != other.load {
-		return cmp.Compare(s.load, other.load)
+	if s.order != other.order {
+		return cmp.Compare(s.order, other.order)
 	}
 	return cmp.Compare(s.server, other.server)
 }
@@ -148,10 +162,18 @@ func (r *Request) seated(group *Group, found []seat) ([]seat, bool) {
 		}
 		open = true
 		if s.load() < r.limit(group, s) {
-			found = append(found, seat{s.Name, s.tier(), s.load()})
+			found = append(found, r.seat(s))
 		}
 	}
 	return found, open
+}
+
+func (r *Request) seat(s *Server) seat {
+	found := seat{server: s.Name, tier: s.tier(), order: s.load()}
+	if r.Strategy == Fill && found.tier == playable {
+		found.order = -found.order
+	}
+	return found
 }
 
 // limit is how many players the claim may find on a server at most.

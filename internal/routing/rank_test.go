@@ -54,6 +54,11 @@ func privileged(r routing.Request) routing.Request {
 	return r
 }
 
+func filled(r routing.Request) routing.Request {
+	r.Strategy = routing.Fill
+	return r
+}
+
 func TestRank(t *testing.T) {
 	tests := map[string]struct {
 		request routing.Request
@@ -87,6 +92,14 @@ func TestRank(t *testing.T) {
 		"a privilege opens no closed door":     {privileged(choose(group("lobby", server("a", 0, closed)))), nil, routing.LackServers},
 		"those nobody hears are asked last":    {choose(group("lobby", server("a", 0, unheard), server("b", 0, stale), server("c", 11))), []string{"c", "a", "b"}, routing.LackNothing},
 		"of a later group too, but before it":  {choose(group("lobby", server("a", 0, stale)), group("limbo", server("z", 0))), []string{"a", "z"}, routing.LackNothing},
+		"the most players first":               {filled(choose(group("lobby", server("a", 5), server("b", 2), server("c", 9)))), []string{"c", "a", "b"}, routing.LackNothing},
+		"filled only while a seat is playable": {filled(choose(group("lobby", server("a", 12), server("b", 11), server("c", 1)))), []string{"b", "c"}, routing.LackNothing},
+		"seats in flight help to fill":         {filled(choose(group("lobby", server("a", 3), server("b", 2, inFlight(2))))), []string{"b", "a"}, routing.LackNothing},
+		"an even fill goes by name":            {filled(choose(group("lobby", server("b", 3), server("a", 3)))), []string{"a", "b"}, routing.LackNothing},
+		"who must leave fills as well":         {filled(need(group("lobby", server("a", 2), server("b", 4)))), []string{"b", "a"}, routing.LackNothing},
+		"beyond playable seats none is filled": {filled(need(group("lobby", server("a", 14), server("b", 13), server("c", 1)))), []string{"c", "b", "a"}, routing.LackNothing},
+		"the unheard are last, and not filled": {filled(choose(group("lobby", server("a", 9, stale), server("b", 3, stale), server("c", 1)))), []string{"c", "b", "a"}, routing.LackNothing},
+		"groups are filled in their order":     {filled(choose(group("lobby", server("a", 1)), group("limbo", server("z", 9)))), []string{"a", "z"}, routing.LackNothing},
 		"more players than slots are too many": {need(group("lobby", server("a", 25))), nil, routing.LackSeats},
 	}
 	for name, tt := range tests {
@@ -114,6 +127,24 @@ func TestACandidateNamesItsGroup(t *testing.T) {
 	}
 }
 
+// Seats in flight count at once, so a crowd fills one server after the other and
+// none beyond its playable seats.
+func TestManyAtOnceFillOneServerAfterTheOther(t *testing.T) {
+	lobbies := []routing.Server{server("lobby-0", 0), server("lobby-1", 3), server("lobby-2", 0)}
+	for i := range 25 {
+		ranking := routing.Rank(filled(choose(group("lobby", lobbies...))))
+		if ranking.Lack != routing.LackNothing {
+			t.Fatalf("player %d found no place", i)
+		}
+		at := slices.IndexFunc(lobbies, func(s routing.Server) bool { return s.Name == ranking.Candidates[0].Server })
+		lobbies[at].InFlight++
+	}
+	got := []int{lobbies[0].InFlight, lobbies[1].InFlight, lobbies[2].InFlight}
+	if diff := cmp.Diff([]int{12, 9, 4}, got); diff != "" {
+		t.Errorf("players who came (-want +got):\n%s", diff)
+	}
+}
+
 // Two hundred players leave one server; five lobbies have room for all of
 // them. Seats in flight count at once, so none is refused and none is crowded.
 func TestManyAtOnceAreSpreadEvenly(t *testing.T) {
@@ -138,8 +169,9 @@ func TestManyAtOnceAreSpreadEvenly(t *testing.T) {
 
 func anyRequest(t *rapid.T) routing.Request {
 	r := routing.Request{
-		Claim:   rapid.SampledFrom([]routing.Claim{routing.ByChoice, routing.ByNeed, routing.ByName}).Draw(t, "claim"),
-		Exclude: []string{"0-1", "1-0"},
+		Claim:    rapid.SampledFrom([]routing.Claim{routing.ByChoice, routing.ByNeed, routing.ByName}).Draw(t, "claim"),
+		Strategy: rapid.SampledFrom([]routing.Strategy{routing.Spread, routing.Fill}).Draw(t, "strategy"),
+		Exclude:  []string{"0-1", "1-0"},
 	}
 	for g := range rapid.IntRange(0, 3).Draw(t, "groups") {
 		var servers []routing.Server

@@ -30,8 +30,6 @@ type proxy struct {
 	// online is how many players there are, wherever they are.
 	online  int
 	looking alarm
-	// rank is routing.Rank.
-	rank func(routing.Request) routing.Ranking
 	// reporting is true while a report about held players is on its way.
 	reporting bool
 }
@@ -123,7 +121,7 @@ func (p *proxy) learn(s *server) {
 
 // place finds a seat by the rules of routing, and asks for it.
 func (p *proxy) place(one *player, claim routing.Claim, groups ...*group) *pod {
-	request := routing.Request{Claim: claim, Exclude: one.shun}
+	request := routing.Request{Claim: claim, Strategy: p.w.scenario.Strategy, Exclude: one.shun}
 	for i, g := range groups {
 		if slices.Contains(groups[:i], g) {
 			continue
@@ -136,7 +134,7 @@ func (p *proxy) place(one *player, claim routing.Claim, groups ...*group) *pod {
 		}
 		request.Groups = append(request.Groups, listed)
 	}
-	for _, candidate := range p.rank(request).Candidates {
+	for _, candidate := range routing.Rank(request).Candidates {
 		if pod := p.w.named[candidate.Server].pod; pod.seat(claim) {
 			return pod
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/routing"
 )
 
 // Range is a stretch from which durations are drawn.
@@ -94,6 +95,8 @@ type Scenario struct {
 	Groups     []Group
 	// Fallback is the group of a first join, and of whoever must leave a server.
 	Fallback int
+	// Strategy is how proxies choose among the servers of a group.
+	Strategy routing.Strategy
 	// Visits and Turns in the order of time.
 	Visits []Visit
 	Turns  []Turn

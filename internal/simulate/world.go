@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/spawnery/spawnery-operator/internal/routing"
 )
 
 const (
@@ -106,7 +104,7 @@ func New(scenario *Scenario) *World {
 	for i := range max(1, scenario.Nodes) {
 		w.nodes = append(w.nodes, newNode(i))
 	}
-	w.proxy = proxy{w: w, rank: routing.Rank}
+	w.proxy = proxy{w: w}
 	w.manager = manager{w: w}
 	for i := range scenario.Groups {
 		w.groups = append(w.groups, newGroup(w, i))

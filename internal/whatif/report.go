@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/simulate"
 )
@@ -23,6 +24,7 @@ func (a *Answer) String() string {
 	}
 	say("group %s: minReplicas %d, maxReplicas %d, spareSlots %d, %d seats a server", q.Group.Name,
 		own.least, own.most, own.spare, fleet.Capacity(int(spec.PlayableSlots), int(spec.MaxPlayers)))
+	say("proxies choose by strategy %s", own.routing)
 	say("%s; %s from %s; a server starts in %s to %s; seed %d", q.Trace.Name, length(a.end.Sub(a.start)),
 		a.start.Format("Mon 15:04"), length(q.Boot), length(q.Boot+q.Boot/4), q.Seed)
 	fmt.Fprintf(report, "\n%sone column is %s\n\n", draw(l, a.step), length(a.step))
@@ -83,16 +85,12 @@ func (a *Answer) spare() string {
 func (a *Answer) table(report *strings.Builder) {
 	write := func(cells ...string) {
 		if a.question.Width < 80 {
-			fmt.Fprintf(report, "%4s %4s %5s %8s %6s %5s\n", cells[0], cells[1], cells[2], strings.TrimPrefix(cells[3], "consoli"), cells[4], cells[8])
+			fmt.Fprintf(report, "%4s %4s %5s %4s %6s %6s %4s\n", cells[0], cells[1], cells[2], brief(cells[3]), brief(cells[4]), cells[5], brief(cells[9]))
 			return
 		}
-		fmt.Fprintf(report, "%4s %5s %6s %14s %13s %8s %5s %8s %8s\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8])
+		fmt.Fprintf(report, "%4s %4s %5s %13s %8s %7s %7s %5s %7s %7s\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9])
 	}
-	hours, refused := "server-hours", "refused"
-	if a.question.Width < 80 {
-		hours, refused = "hours", "ref."
-	}
-	write("min", "max", "spare", "consolidation", hours, "servers", "held", "longest", refused)
+	write("min", "max", "spare", "consolidation", "strategy", "hours", "servers", "held", "longest", "refused")
 	own := a.variants[0].numbers
 	for i, v := range a.variants {
 		mark := func(number, given any) string {
@@ -102,9 +100,26 @@ func (a *Answer) table(report *strings.Builder) {
 			return fmt.Sprint(number)
 		}
 		n, l := v.numbers, v.ledger
-		write(mark(n.least, own.least), mark(n.most, own.most), mark(n.spare, own.spare), mark(n.gather, own.gather),
+		write(mark(n.least, own.least), mark(n.most, own.most), mark(n.spare, own.spare), mark(n.gather, own.gather), mark(n.routing, own.routing),
 			fmt.Sprintf("%.1f", l.ServerTime.Hours()), strconv.Itoa(l.MostServers), strconv.Itoa(l.Held), wait(l), strconv.Itoa(l.Refused))
 	}
+}
+
+// brief is what a narrow table has instead.
+func brief(cell string) string {
+	switch cell {
+	case "consolidation":
+		return "cons"
+	case "strategy":
+		return "mode"
+	case "refused":
+		return "ref."
+	case string(v1alpha1.ConsolidationEnabled):
+		return "on"
+	case string(v1alpha1.ConsolidationDisabled):
+		return "off"
+	}
+	return cell
 }
 
 func wait(l *simulate.Ledger) string {

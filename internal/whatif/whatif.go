@@ -5,6 +5,7 @@
 package whatif
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/routing"
 	"github.com/spawnery/spawnery-operator/internal/simulate"
 )
 
@@ -40,6 +42,8 @@ type Question struct {
 	Stay time.Duration
 	// Hold is holdSeconds of the proxies.
 	Hold time.Duration
+	// Strategy is that of the proxies: Spread or Fill; empty is Spread.
+	Strategy v1alpha1.RoutingStrategy
 	// Width of the report, in characters.
 	Width int
 }
@@ -65,6 +69,19 @@ type variant struct {
 type numbers struct {
 	least, most, spare int32
 	gather             v1alpha1.Consolidation
+	routing            v1alpha1.RoutingStrategy
+}
+
+// strategies are those of routing, by the names of the API.
+var strategies = map[v1alpha1.RoutingStrategy]routing.Strategy{v1alpha1.RoutingSpread: routing.Spread, v1alpha1.RoutingFill: routing.Fill}
+
+func known(strategy v1alpha1.RoutingStrategy) bool {
+	_, ok := strategies[strategy]
+	return ok
+}
+
+func (q *Question) strategy() v1alpha1.RoutingStrategy {
+	return cmp.Or(q.Strategy, v1alpha1.RoutingSpread)
 }
 
 func (q *Question) check() error {
@@ -81,6 +98,8 @@ func (q *Question) check() error {
 		return fmt.Errorf("--stay is %s; it must be a minute at least", q.Stay)
 	case q.Hold < 0 || q.Hold > time.Hour:
 		return fmt.Errorf("--hold is %s; it must be from 0 to an hour", q.Hold)
+	case !known(q.strategy()):
+		return fmt.Errorf("--strategy is %s; it must be Spread or Fill", q.Strategy)
 	case q.Width < Narrowest || q.Width > Widest:
 		return fmt.Errorf("--width is %d; it must be from %d to %d", q.Width, Narrowest, Widest)
 	case len(q.Trace.Counts)+len(q.Trace.Flows) == 0:
@@ -105,7 +124,7 @@ func Ask(q *Question) (*Answer, error) {
 		}
 	}
 	scaling := &q.Group.Spec.Scaling
-	own := numbers{*scaling.MinReplicas, scaling.MaxReplicas, *scaling.SpareSlots, scaling.Consolidation}
+	own := numbers{*scaling.MinReplicas, scaling.MaxReplicas, *scaling.SpareSlots, scaling.Consolidation, q.strategy()}
 	for _, one := range around(own) {
 		if one.most <= q.Group.Spec.Update.MinAvailable {
 			continue
@@ -143,6 +162,8 @@ func (a *Answer) live(n numbers, people []simulate.Visit) *simulate.Ledger {
 		Nodes:  3,
 		Hold:   q.Hold,
 		Held:   mostHeld,
+
+		Strategy: strategies[n.routing],
 	}, a.start, a.step)
 }
 
@@ -172,6 +193,12 @@ func around(own numbers) []numbers {
 		n.gather = v1alpha1.ConsolidationEnabled
 		if own.gather == n.gather {
 			n.gather = v1alpha1.ConsolidationDisabled
+		}
+	})
+	with(func(n *numbers) {
+		n.routing = v1alpha1.RoutingFill
+		if own.routing == n.routing {
+			n.routing = v1alpha1.RoutingSpread
 		}
 	})
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/simulate"
 )
 
@@ -130,8 +131,29 @@ func TestOtherNumbersGiveWhatTheyPromise(t *testing.T) {
 	}
 }
 
+func TestProxiesThatFillCostLess(t *testing.T) {
+	q := question(t, "friday", 200)
+	spread := ask(t, q)
+	q.Strategy = v1alpha1.RoutingFill
+	filled := ask(t, q)
+	if a, b := filled.ledger.ServerTime, spread.ledger.ServerTime; a >= b {
+		t.Errorf("%s with servers that are filled, %s without", a, b)
+	}
+	// The last variant is the other strategy.
+	if got := spread.variants[len(spread.variants)-1].ledger.ServerTime; got != filled.ledger.ServerTime {
+		t.Errorf("the table says %s, the question itself is answered %s", got, filled.ledger.ServerTime)
+	}
+	if text := "proxies choose by strategy Fill"; !strings.Contains(filled.String(), text) {
+		t.Errorf("no %q in\n%s", text, filled)
+	}
+	q.Strategy = "Random"
+	if _, err := Ask(q); err == nil || err.Error() != "--strategy is Random; it must be Spread or Fill" {
+		t.Error(err)
+	}
+}
+
 func TestOtherNumbersAreOnesTheAPIAllows(t *testing.T) {
-	for _, own := range []numbers{{0, 1, 0, "Disabled"}, {1, 1, 5, "Enabled"}, {8, 8, 100, "Disabled"}, {1000, 1000, 1000000, "Disabled"}} {
+	for _, own := range []numbers{{0, 1, 0, "Disabled", "Spread"}, {1, 1, 5, "Enabled", "Spread"}, {8, 8, 100, "Disabled", "Spread"}, {1000, 1000, 1000000, "Disabled", "Spread"}} {
 		all := around(own)
 		if all[0] != own || len(all) < 4 {
 			t.Errorf("%v: %v", own, all)

@@ -162,6 +162,9 @@ const (
 	RoutingStrategy_ROUTING_STRATEGY_UNSPECIFIED RoutingStrategy = 0
 	// Fewest players network-wide.
 	RoutingStrategy_ROUTING_STRATEGY_SPREAD RoutingStrategy = 1
+	// Most players network-wide, of those with a free playable seat. A proxy that
+	// does not know it spreads.
+	RoutingStrategy_ROUTING_STRATEGY_FILL RoutingStrategy = 2
 )
 
 // Enum value maps for RoutingStrategy.
@@ -169,10 +172,12 @@ var (
 	RoutingStrategy_name = map[int32]string{
 		0: "ROUTING_STRATEGY_UNSPECIFIED",
 		1: "ROUTING_STRATEGY_SPREAD",
+		2: "ROUTING_STRATEGY_FILL",
 	}
 	RoutingStrategy_value = map[string]int32{
 		"ROUTING_STRATEGY_UNSPECIFIED": 0,
 		"ROUTING_STRATEGY_SPREAD":      1,
+		"ROUTING_STRATEGY_FILL":        2,
 	}
 )
 
@@ -2234,10 +2239,11 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x17FORWARDING_STATE_ACTIVE\x10\x01\x12\x1f\n" +
 	"\x1bFORWARDING_STATE_NOT_ACTIVE\x10\x02\x12 \n" +
 	"\x1cFORWARDING_STATE_ONLINE_MODE\x10\x03\x12\x1f\n" +
-	"\x1bFORWARDING_STATE_NOT_WANTED\x10\x04*P\n" +
+	"\x1bFORWARDING_STATE_NOT_WANTED\x10\x04*k\n" +
 	"\x0fRoutingStrategy\x12 \n" +
 	"\x1cROUTING_STRATEGY_UNSPECIFIED\x10\x00\x12\x1b\n" +
-	"\x17ROUTING_STRATEGY_SPREAD\x10\x01*\x82\x01\n" +
+	"\x17ROUTING_STRATEGY_SPREAD\x10\x01\x12\x19\n" +
+	"\x15ROUTING_STRATEGY_FILL\x10\x02*\x82\x01\n" +
 	"\tDoorState\x12\x1a\n" +
 	"\x16DOOR_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fDOOR_STATE_OPEN\x10\x01\x12\x16\n" +

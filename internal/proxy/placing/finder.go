@@ -18,7 +18,7 @@ import (
 const (
 	// askWithin bounds one question to an agent.
 	askWithin = 3 * time.Second
-	// comparisons bounds how many servers are asked in search of the emptiest.
+	// comparisons bounds how many servers are asked in search of a better one.
 	comparisons = 3
 )
 
@@ -39,6 +39,7 @@ func NewFinder(clk clock.WithTicker, store *directory.Store, agents *seats.Clien
 // that of ctx.
 func (f *Finder) Find(ctx context.Context, r Request) (*Place, error) {
 	view := f.store.View()
+	r.strategy = strategyOf(view)
 	ranking := f.rank(view, r)
 	lack := lackOf(ranking.Lack)
 	for i, candidate := range ranking.Candidates {
@@ -79,8 +80,8 @@ func (f *Finder) rivals(view *directory.View, candidates []routing.Candidate) []
 	return list
 }
 
-// compare gives up a place for one on a server that turns out to be emptier:
-// another proxy may have filled the first one since the directory was made.
+// compare gives up a place for a better one: another proxy may have filled the
+// first server since the directory was made.
 func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alpha1.DirectoryServer, r Request) *Place {
 	asked := 1
 	for _, other := range rivals {
@@ -88,7 +89,7 @@ func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alp
 			break
 		}
 		players := f.estimates.players(other)
-		if players+1 >= place.taken || players >= int(other.GetPlayableSlots()) {
+		if players >= int(other.GetPlayableSlots()) || !r.mayBeat(place, players) {
 			continue
 		}
 		asked++
@@ -96,7 +97,7 @@ func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alp
 		if err != nil {
 			continue
 		}
-		if rival.taken >= place.taken {
+		if !r.beats(place, rival) {
 			rival.decline()
 			continue
 		}
@@ -104,6 +105,24 @@ func (f *Finder) compare(ctx context.Context, place *Place, rivals []*agentv1alp
 		place = rival
 	}
 	return place
+}
+
+// mayBeat reports whether a server with so many players and a free playable
+// seat is worth a question once there is a place. Who spreads looks for a server
+// with fewer players; who fills leaves only a server that has got full.
+func (r Request) mayBeat(place *Place, players int) bool {
+	if r.strategy == routing.Fill {
+		return place.crowded()
+	}
+	return players+1 < place.taken
+}
+
+// beats judges by what both agents said.
+func (r Request) beats(place, rival *Place) bool {
+	if r.strategy == routing.Fill {
+		return !rival.crowded()
+	}
+	return rival.taken < place.taken
 }
 
 // ask asks one agent for a seat. The end of ctx does not cut the question short:

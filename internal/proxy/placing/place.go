@@ -54,6 +54,9 @@ func newPlace(ctx context.Context, f *Finder, server *agentv1alpha1.DirectorySer
 // Watches is true for a player who may join full rounds and has the seat by that.
 func (p *Place) Watches() bool { return p.question.Bypass }
 
+// crowded reports whether the playable seats were taken before this one.
+func (p *Place) crowded() bool { return p.taken > int(p.Server.GetPlayableSlots()) }
+
 // renew holds the seat. A renewal that fails is logged only: the connection it
 // was given for goes on, and the agent has the last word about its counts.
 func (p *Place) renew(ctx context.Context) {

@@ -62,6 +62,10 @@ func (n *network) publish() {
 	n.store.Apply(&agentv1alpha1.Directory{Revision: 1, Full: true, Servers: n.listed})
 }
 
+func (n *network) fill() {
+	n.store.SetSettings(&agentv1alpha1.ProxySettings{Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL})
+}
+
 func (n *network) finder(clk clock.WithTicker) *Finder {
 	n.t.Helper()
 	client, err := seats.NewClient(clock.RealClock{}, secret)
@@ -99,6 +103,54 @@ func TestTheServerWithTheFewestPlayersIsChosen(t *testing.T) {
 	}
 	if n.agents["lobby-a"].Asked() != 0 {
 		t.Error("another server was asked without need")
+	}
+}
+
+func TestWithFillTheFullestServerWithAPlayableSeatIsChosen(t *testing.T) {
+	n := newNetwork(t)
+	n.fill()
+	n.add("lobby-a", 5, 20, 20)
+	n.add("lobby-b", 20, 20, 30)
+	n.add("lobby-c", 9, 20, 20)
+	n.publish()
+	place, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByChoice, "lobby"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer place.Close()
+	if got := place.Server.GetName(); got != "lobby-c" {
+		t.Errorf("got %s", got)
+	}
+	if n.agents["lobby-a"].Asked()+n.agents["lobby-b"].Asked() != 0 {
+		t.Error("another server was asked without need")
+	}
+}
+
+// The agents enforce nothing here and the directory is never updated: what two
+// proxies learn of each other are the answers.
+func TestTwoProxiesThatFillLeaveNoPlayableSeatForOneBeyond(t *testing.T) {
+	n := newNetwork(t)
+	n.fill()
+	for _, name := range []string{"lobby-a", "lobby-b", "lobby-c"} {
+		n.add(name, 0, 40, 40).PlayableSlots = 12
+	}
+	n.publish()
+	proxies := []*Finder{n.finder(clock.RealClock{}), n.finder(clock.RealClock{})}
+	for i := range 30 {
+		// Uneven on purpose: one proxy gets two of three players.
+		place, err := proxies[min(i%3, 1)].Find(t.Context(), n.request(routing.ByChoice, "lobby"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(place.Close)
+	}
+	var got []int
+	for _, name := range []string{"lobby-a", "lobby-b", "lobby-c"} {
+		eventually(t, func() bool { return n.agents[name].Pending() <= 12 })
+		got = append(got, n.agents[name].Pending())
+	}
+	if diff := cmp.Diff([]int{12, 12, 6}, got); diff != "" {
+		t.Errorf("players (-want +got):\n%s", diff)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // rank puts the request to the routing rules, with the best knowledge there is
 // of every server.
 func (f *Finder) rank(view *directory.View, r Request) routing.Ranking {
-	request := routing.Request{Claim: r.Claim, Exclude: r.Exclude}
+	request := routing.Request{Claim: r.Claim, Strategy: r.strategy, Exclude: r.Exclude}
 	if r.Claim == routing.ByName {
 		if server := view.Server(r.Server); server != nil && reachable(server) {
 			request.Groups = []routing.Group{{Name: server.GetGroup(), Servers: []routing.Server{f.describe(server)}}}
@@ -29,6 +29,14 @@ func (f *Finder) rank(view *directory.View, r Request) routing.Ranking {
 		request.Groups = append(request.Groups, group)
 	}
 	return routing.Rank(request)
+}
+
+// strategyOf is the one in force. A proxy that does not know it spreads.
+func strategyOf(view *directory.View) routing.Strategy {
+	if view.Settings.GetStrategy() == agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL {
+		return routing.Fill
+	}
+	return routing.Spread
 }
 
 // reachable leaves out servers that nobody new may come to, not even by name,

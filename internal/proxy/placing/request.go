@@ -23,6 +23,8 @@ type Request struct {
 	Exclude []string
 	// Privilege is the player's for a group. Optional: they have none.
 	Privilege func(group string) routing.Privilege
+
+	strategy routing.Strategy // the network's when the search began
 }
 
 func (r Request) privilege(group string) routing.Privilege {

@@ -17,7 +17,10 @@ type RoutingApplyConfiguration struct {
 	// for a first join and for anyone who must leave a server.
 	FallbackGroups []string `json:"fallbackGroups,omitempty"`
 	// strategy chooses among the servers of a group. Spread takes the one
-	// with the fewest players, network-wide. Default: Spread.
+	// with the fewest players, network-wide. Fill takes the one with the most
+	// that still has a free playable seat, so that other servers empty and an
+	// ephemeral group needs fewer. A change takes effect with the next player.
+	// Default: Spread.
 	Strategy *apiv1alpha1.RoutingStrategy `json:"strategy,omitempty"`
 	// holdSeconds is how long a player for whom no server has a seat waits
 	// for one, in seconds. 0 refuses at once. Default: 120.

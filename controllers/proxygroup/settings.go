@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxygroup
+
+import (
+	"k8s.io/utils/ptr"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
+)
+
+// settingsOf is what a proxy of the group is told; it takes effect without a new
+// pod.
+func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1alpha1.ProxySettings {
+	settings := &agentv1alpha1.ProxySettings{
+		Network:        network.Name,
+		OnlineMode:     ptr.Deref(network.Status.OnlineMode, true),
+		FallbackGroups: group.Spec.Routing.FallbackGroups,
+		Strategy:       strategyOf(group.Spec.Routing.Strategy),
+		HoldSeconds:    ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
+		Motd:           group.Spec.Config.MOTD,
+		PlayerLimit:    group.Spec.Config.PlayerLimit,
+		DrainSeconds:   podspec.ProxyDrainSeconds(group),
+	}
+	if settings.Motd == "" {
+		settings.Motd = network.Name
+	}
+	for _, grant := range network.Spec.Permissions {
+		settings.Permissions = append(settings.Permissions, &agentv1alpha1.PermissionGroup{
+			Name:              grant.Name,
+			TrustOfflineNames: ptr.Deref(grant.TrustOfflineNames, false),
+			Players:           grant.Players,
+			Permissions:       grant.Permissions,
+			Inherits:          grant.Inherits,
+		})
+	}
+	return settings
+}
+
+func strategyOf(strategy v1alpha1.RoutingStrategy) agentv1alpha1.RoutingStrategy {
+	switch strategy {
+	case v1alpha1.RoutingFill:
+		return agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL
+	case v1alpha1.RoutingSpread:
+	}
+	return agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD
+}

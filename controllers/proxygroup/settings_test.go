@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxygroup
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
+func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
+	network := &v1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "production"}}
+	for name, row := range map[string]struct {
+		spec v1alpha1.ProxyGroupSpec
+		want *agentv1alpha1.ProxySettings
+	}{
+		"nothing": {
+			v1alpha1.ProxyGroupSpec{},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
+		"routing": {
+			v1alpha1.ProxyGroupSpec{Routing: v1alpha1.Routing{
+				FallbackGroups: []string{"hub", "limbo"}, Strategy: v1alpha1.RoutingFill, HoldSeconds: new(int32(7)),
+			}},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				FallbackGroups: []string{"hub", "limbo"}, HoldSeconds: 7,
+				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := settingsOf(&v1alpha1.ProxyGroup{Spec: row.spec}, network)
+			if diff := cmp.Diff(row.want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
