@@ -106,17 +106,16 @@ func (p *session) playPacket(id int32, payload []byte) error {
 	case ids.ChatCommand:
 		return p.command(payload)
 	case ids.ChatMessage:
-		r := mcproto.NewReader(payload)
-		text := r.String(maxChatChars)
-		p.server.Broadcast(fmt.Sprintf("<%s> %s", p.profile.Name, text))
-		return r.Err()
+		text, err := parseChat(p.protocol.Number, payload)
+		if err == nil {
+			p.server.Broadcast(fmt.Sprintf("<%s> %s", p.profile.Name, text))
+		}
+		return err
 	case ids.ConfigurationAck:
 		return p.reconfigure()
 	}
 	return nil
 }
-
-const maxChatChars = 256
 
 func (p *session) command(payload []byte) error {
 	line, err := mcproto.ParseCommand(payload)

@@ -95,6 +95,12 @@ func TestBotsOfEveryVersionJoinTheStrictServer(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
+			if err := b.Chat("hello"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.WaitLine(testContext(t), func(line string) bool { return line == "<"+b.Name()+"> hello" }); err != nil {
+				t.Fatal(err)
+			}
 			client, err := s.ClientOf(b.Name())
 			if err != nil || client.Brand != "vanilla" || client.Locale != "de_de" {
 				t.Fatalf("got %+v, %v", client, err)

@@ -16,44 +16,6 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 )
 
-// Switch is a set of things the server double does because Paper, or a plugin
-// on it, does them. All of them are on unless Settings.Off names them.
-type Switch uint
-
-// The rules whose breach ends the connection, and the habits that make a peer
-// follow them.
-const (
-	// UnaskedKeepAlive rejects an answer to a keep-alive that was not sent.
-	UnaskedKeepAlive Switch = 1 << iota
-	// UnaskedResourcePack rejects a status for a pack outside the task that
-	// pushed it.
-	UnaskedResourcePack
-	// UnaskedKnownPacks rejects known packs outside the task that asked.
-	UnaskedKnownPacks
-	// UnaskedPong rejects a pong without its ping.
-	UnaskedPong
-	// UnaskedCookie rejects a cookie that was not asked for.
-	UnaskedCookie
-	// UnregisteredChannels drops plugin messages to a client that has not
-	// registered their channel, without a word.
-	UnregisteredChannels
-	// CompressionMinimum rejects a packet compressed below the threshold.
-	CompressionMinimum
-	// ForwardingRequired refuses a login without valid forwarding when the
-	// server has a forwarding secret.
-	ForwardingRequired
-
-	// SendRegistries sends known packs, registries, features and tags.
-	SendRegistries
-	// AskCookie asks for a cookie during the login, as plugins do.
-	AskCookie
-	// PushPack pushes a resource pack during the configuration and waits for
-	// its end.
-	PushPack
-	// PingClient pings during the configuration and waits for the pong.
-	PingClient
-)
-
 // Authentication is the server's own mode, server.properties' online-mode.
 type Authentication int
 

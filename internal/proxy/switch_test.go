@@ -41,7 +41,7 @@ func (n *network) switched(p *Proxy, name, target string) string {
 	return ""
 }
 
-func TestAPlayerSwitchesThereAndBackAtEveryProtocol(t *testing.T) {
+func TestAPlayerSwitchesThereAndBackAndChatsAtEveryProtocol(t *testing.T) {
 	protocols, err := mcproto.DefaultProtocols()
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +67,11 @@ func TestAPlayerSwitchesThereAndBackAtEveryProtocol(t *testing.T) {
 			if err != nil || client.Brand != "vanilla" || client.Locale != "de_de" {
 				t.Errorf("%d: %s knows %+v, %v", number, on, client, err)
 			}
+			said := "hello " + target
+			if err := b.Chat(said); err != nil {
+				t.Fatal(err)
+			}
+			n.hears(b, "<"+name+"> "+said)
 		}
 	}
 	n.unharmed()
