@@ -125,7 +125,7 @@ func TestPlayersStayConnectedByAnsweringKeepAlives(t *testing.T) {
 }
 
 func TestPlayerWhoDoesNotAnswerTimesOut(t *testing.T) {
-	s := startServer(t, Settings{KeepAlive: 10 * time.Millisecond, Timeout: 100 * time.Millisecond})
+	s := startServer(t, Settings{KeepAlive: 10 * time.Millisecond, Timeout: time.Second})
 	mute := func(b *Bot, state mcproto.State, id int32, _ []byte) (bool, error) {
 		return state == mcproto.StatePlay && id == b.protocol.PlayClient.KeepAlive, nil
 	}

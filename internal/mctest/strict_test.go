@@ -307,7 +307,7 @@ func TestEachHabitStopsThePeerThatDoesNotFollow(t *testing.T) {
 		"a ping":              {mcproto.StateConfiguration, row.ConfigClient.Ping, "Timed out"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := startServer(t, Settings{Timeout: 100 * time.Millisecond})
+			s := startServer(t, Settings{Timeout: 400 * time.Millisecond})
 			b := joinBot(t, BotSettings{Address: s.Address(), Name: "deaf", intercept: func(_ *Bot, state mcproto.State, id int32, _ []byte) (bool, error) {
 				return state == tc.state && id == tc.id, nil
 			}})
