@@ -48,6 +48,7 @@ const (
 type Protocol struct {
 	Number      int32
 	Versions    []string // releases that speak it, oldest first
+	Source      string   // where the row was taken from, for people
 	SuccessTail SuccessTail
 
 	ConfigClient ConfigClientIDs // configuration, to the client
@@ -207,6 +208,7 @@ func (t *Protocols) edge(i int) *Protocol {
 type protocolRow struct {
 	Protocol     int32             `json:"protocol"`
 	Versions     []string          `json:"versions"`
+	Source       string            `json:"source"`
 	LoginSuccess SuccessTail       `json:"loginSuccess"`
 	ConfigClient map[string]string `json:"configClient"`
 	ConfigServer map[string]string `json:"configServer"`
@@ -215,9 +217,12 @@ type protocolRow struct {
 }
 
 func (row *protocolRow) protocol() (*Protocol, error) {
-	p := &Protocol{Number: row.Protocol, Versions: row.Versions, SuccessTail: row.LoginSuccess}
+	p := &Protocol{Number: row.Protocol, Versions: row.Versions, Source: row.Source, SuccessTail: row.LoginSuccess}
 	if p.Number <= 0 || p.Number >= maxProtocol || len(p.Versions) == 0 {
 		return nil, errors.New("a released protocol number and its versions are needed")
+	}
+	if p.Source == "" {
+		return nil, errors.New("source is missing: where were the ids taken from?")
 	}
 	if !slices.Contains([]SuccessTail{TailStrictErrorHandling, TailNone, TailSessionID}, p.SuccessTail) {
 		return nil, fmt.Errorf("loginSuccess %q is unknown", p.SuccessTail)

@@ -3,6 +3,8 @@
 package mcproto
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,40 @@ func TestEmbeddedTableHasTheKnownIDs(t *testing.T) {
 	}
 }
 
+// The tests of peers compare rows of this source with published data; nobody
+// else has checked the others.
+func TestTheFirstPageSaysWhichVersionsNobodyElseHasChecked(t *testing.T) {
+	table, err := DefaultProtocols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest, published := table.Oldest(), table.Oldest()
+	for _, number := range table.Numbers() {
+		row, _ := table.Lookup(number)
+		if strings.HasPrefix(row.Source, "minecraft-data ") {
+			published = row
+			continue
+		}
+		want := fmt.Sprintf("| %s (protocol %d) | no: nothing is published |", strings.Join(row.Versions, ", "), number)
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md has no row %q", want)
+		}
+	}
+	last := published.Versions[len(published.Versions)-1]
+	for _, want := range []string{
+		fmt.Sprintf("clients from **%s** on", oldest.Versions[0]),
+		fmt.Sprintf("| %s to %s (protocols %d to %d) | yes: `minecraft-data` |", oldest.Versions[0], last, oldest.Number, published.Number),
+	} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md does not say %q", want)
+		}
+	}
+}
+
 func TestRowOfAConfigurationWinsOverTheEmbeddedOne(t *testing.T) {
 	table, err := DefaultProtocols()
 	if err != nil {
@@ -91,6 +127,7 @@ func TestBadTablesAreRefused(t *testing.T) {
 		"a packet is unknown":       {`"bundle": "0x00"`, `"bundle": "0x00", "bungle": "0x91"`, "packet bungle is unknown"},
 		"an id is given twice":      {`"keep_alive": "0x2c"`, `"keep_alive": "0x00"`, "have the same id"},
 		"an id is no number":        {`"keep_alive": "0x2c"`, `"keep_alive": "forty"`, "the id of keep_alive"},
+		"nobody knows where from":   {`"source": "minecraft-data 3.119.0",`, ``, "source is missing"},
 		"a row is there twice":      {`"protocol": 767`, `"protocol": 766`, "protocol 766 is listed twice"},
 		"a snapshot":                {`"protocol": 767`, `"protocol": 1073741900`, "a released protocol number"},
 		"the end of Success is new": {`"sessionID"`, `"surprise"`, `loginSuccess "surprise" is unknown`},
@@ -107,7 +144,7 @@ func TestBadTablesAreRefused(t *testing.T) {
 
 func FuzzParseProtocols(f *testing.F) {
 	f.Add(embeddedProtocols)
-	f.Add([]byte(`[{"protocol":1,"versions":["x"],"loginSuccess":"plain"}]`))
+	f.Add([]byte(`[{"protocol":1,"versions":["x"],"source":"y","loginSuccess":"plain"}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if table, err := ParseProtocols(data); err == nil && len(table.rows) > 0 && table.Newest() == nil {
 			t.Fatal("a table with rows has no newest")
