@@ -305,7 +305,10 @@ var theirNames = map[string]map[string]func(*mcproto.Protocol) int32{
 	},
 }
 
-func TestOurPacketIDsAreThePublishedOnes(t *testing.T) {
+// publishedIDs are the packet ids of published data, by protocol, and by state
+// and direction.
+func publishedIDs(t *testing.T) map[int32]map[string]map[string]int32 {
+	t.Helper()
 	directory, err := Directory()
 	if err != nil {
 		t.Fatal(err)
@@ -320,6 +323,11 @@ func TestOurPacketIDsAreThePublishedOnes(t *testing.T) {
 	if err := json.Unmarshal(out, &published); err != nil {
 		t.Fatal(err)
 	}
+	return published
+}
+
+func TestOurPacketIDsAreThePublishedOnes(t *testing.T) {
+	published := publishedIDs(t)
 	table, err := mcproto.DefaultProtocols()
 	if err != nil {
 		t.Fatal(err)
@@ -330,22 +338,26 @@ func TestOurPacketIDsAreThePublishedOnes(t *testing.T) {
 		if said := strings.HasPrefix(row.Source, "minecraft-data "); said != known {
 			t.Errorf("the row of protocol %d is from %q; published: %t", number, row.Source, known)
 		}
-		if !known {
-			continue
-		}
-		for group, names := range theirNames {
-			for name, ours := range names {
-				want, exists := ids[group][name]
-				if !exists {
-					want = mcproto.Absent
-				}
-				if got := ours(row); got != want {
-					t.Errorf("protocol %d: %s %s is %#x, published is %#x", number, group, name, got, want)
-				}
-			}
+		if known {
+			compare(t, row, ids)
 		}
 	}
 	if len(published) < 10 {
 		t.Errorf("only %d protocols were compared", len(published))
+	}
+}
+
+func compare(t *testing.T, row *mcproto.Protocol, published map[string]map[string]int32) {
+	t.Helper()
+	for group, names := range theirNames {
+		for name, ours := range names {
+			want, exists := published[group][name]
+			if !exists {
+				want = mcproto.Absent
+			}
+			if got := ours(row); got != want {
+				t.Errorf("protocol %d: %s %s is %#x, published is %#x", row.Number, group, name, got, want)
+			}
+		}
 	}
 }
