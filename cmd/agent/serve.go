@@ -54,7 +54,7 @@ func tellChange(self local.Self) {
 	fmt.Printf("a plugin asked for something; the server is now %s\n", line)
 }
 
-func serveHost(ctx context.Context, host local.Host, address string) error {
+func serveHost(ctx context.Context, host local.Agent, address string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for plugins (does another one run?): %w", err)

@@ -72,6 +72,8 @@ type Agent struct {
 	told *agentv1alpha1.ServerReport
 	// moved is closed and made anew whenever the state changes.
 	moved chan struct{}
+	// beyond is what the manager is, says and is asked.
+	beyond *beyond
 }
 
 // New makes an agent that knows nothing yet.
@@ -97,6 +99,7 @@ func New(cfg Config) (*Agent, error) {
 		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),
 		state: state{spec: cfg.Spec, wishes: wishes},
 	}
+	a.beyond = newBeyond(a.clock, a.changed)
 	a.ledger = ledger.New(cfg.Spec.Server, a.state.limits())
 	a.watcher = players.New(players.Config{
 		Host: cfg.GameHost, Port: cfg.Spec.Port, ManagementPort: cfg.Spec.ManagementPort(),
@@ -201,7 +204,9 @@ func (a *Agent) tell() {
 // leaves the seats and comes online in one step.
 func (a *Agent) whole() *agentv1alpha1.ServerReport {
 	now := a.clock.Now()
-	return a.state.report(a.ledger.Pending(now), a.ledger.Admitted(now))
+	report := a.state.report(a.ledger.Pending(now), a.ledger.Admitted(now))
+	report.NetworkWanted = a.beyond.wants()
+	return report
 }
 
 // look returns the state of this moment, and a channel that is closed when

@@ -35,6 +35,9 @@ type manager struct {
 	reports chan *agentv1alpha1.ServerReport
 	saved   chan *agentv1alpha1.SaveResult
 	orders  chan *agentv1alpha1.ServerOrder
+	// capabilities are what it announces.
+	capabilities []string
+	hangUps      chan struct{}
 }
 
 // startManager serves the channel and mounts its address into the pod.
@@ -49,6 +52,7 @@ func (p *pod) startManager() *manager {
 		t:      p.t,
 		hellos: make(chan *agentv1alpha1.Hello, 100), reports: make(chan *agentv1alpha1.ServerReport, 10000),
 		saved: make(chan *agentv1alpha1.SaveResult, 100), orders: make(chan *agentv1alpha1.ServerOrder),
+		hangUps: make(chan struct{}),
 	}
 	server := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	agentv1alpha1.RegisterChannelServer(server, m)
@@ -66,6 +70,20 @@ func (p *pod) startManager() *manager {
 
 // ServerSession implements the channel for one agent.
 func (m *manager) ServerSession(stream agentv1alpha1.Channel_ServerSessionServer) error {
+	ended := make(chan error, 1)
+	go func() { ended <- m.hear(stream) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-m.hangUps:
+		return errors.New("hung up")
+	}
+}
+
+// hangUp ends the session that stands.
+func (m *manager) hangUp() { m.hangUps <- struct{}{} }
+
+func (m *manager) hear(stream agentv1alpha1.Channel_ServerSessionServer) error {
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -74,7 +92,7 @@ func (m *manager) ServerSession(stream agentv1alpha1.Channel_ServerSessionServer
 		switch said := message.GetMessage().(type) {
 		case *agentv1alpha1.ServerMessage_Hello:
 			m.hellos <- said.Hello
-			welcome := &agentv1alpha1.Welcome{Version: "1.2.3"}
+			welcome := &agentv1alpha1.Welcome{Version: "1.2.3", Capabilities: m.capabilities}
 			if err := stream.Send(&agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Welcome{Welcome: welcome}}); err != nil {
 				return err
 			}

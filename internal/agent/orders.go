@@ -18,10 +18,16 @@ func (a *Agent) peer() channelclient.ServerPeer {
 		Report:  a.report,
 		Changed: a.changed,
 		OnOrder: a.order,
+		OnConnection: func(now channelclient.Connection) {
+			if now == channelclient.Disconnected {
+				a.beyond.lost()
+			}
+		},
 	}
 }
 
 func (a *Agent) report() *agentv1alpha1.ServerMessage {
+	a.beyond.lapse()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: a.whole()}}
@@ -32,10 +38,13 @@ func (a *Agent) order(ctx context.Context, order *agentv1alpha1.ServerOrder, ans
 	switch order := order.GetOrder().(type) {
 	case *agentv1alpha1.ServerOrder_Welcome:
 		logr.FromContextOrDiscard(ctx).V(1).Info("welcomed by the manager", "version", order.Welcome.GetVersion())
+		a.beyond.welcomed(order.Welcome)
 	case *agentv1alpha1.ServerOrder_Settings:
 		a.settle(order.Settings)
 	case *agentv1alpha1.ServerOrder_Save:
 		a.saveOrdered(ctx, order.Save.GetId(), answer)
+	case *agentv1alpha1.ServerOrder_Network:
+		a.beyond.told(order.Network)
 	case *agentv1alpha1.ServerOrder_Watchers:
 		a.change(func(*state) { a.ledger.Restate(heard(order.Watchers.GetPlayers())) })
 	}

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
@@ -12,6 +13,11 @@ import (
 
 // plugins is the agent as plugins of its game see it.
 type plugins struct{ agent *Agent }
+
+// Network describes the network.
+func (p *plugins) Network(ctx context.Context) (local.Network, <-chan struct{}, error) {
+	return p.agent.beyond.awaitNetwork(ctx)
+}
 
 // Self describes the server.
 func (p *plugins) Self() (local.Self, <-chan struct{}) {

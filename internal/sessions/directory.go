@@ -5,6 +5,7 @@ package sessions
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +28,8 @@ type directory struct {
 	servers  map[string]*agentv1alpha1.DirectoryServer
 	listed   []*agentv1alpha1.DirectoryGroup
 	players  int32
+	// proxies are in the one that servers see.
+	proxies []*agentv1alpha1.DirectoryProxies
 }
 
 // SetDirectory states the directory of a network. Every proxy of it is sent
@@ -46,19 +49,29 @@ func (s *Store) SetDirectory(network types.NamespacedName, wanted Directory) {
 		}
 		after.servers[entry.GetName()] = entry
 	}
+	outlook := s.outlooks[network]
+	s.outlooks[network] = s.outlookOf(network, before, after)
+	if s.outlooks[network] != outlook {
+		s.tellServers(network)
+	}
 	if before.equal(after) {
 		return
 	}
-	// Revisions go on rising when another manager takes over.
-	after.revision = uint64(max(s.clock.Now().UnixMilli(), 1))
-	if before != nil {
-		after.revision = max(after.revision, before.revision+1)
-	}
+	after.follow(before, s.clock.Now())
 	s.directories[network] = after
 	for _, known := range s.proxies {
 		if known.pod.Pod.Namespace == network.Namespace && known.pod.Network == network.Name {
 			known.notify()
 		}
+	}
+}
+
+// follow numbers a state after the one before. Revisions go on rising when
+// another manager takes over.
+func (d *directory) follow(before *directory, now time.Time) {
+	d.revision = uint64(max(now.UnixMilli(), 1))
+	if before != nil {
+		d.revision = max(d.revision, before.revision+1)
 	}
 }
 
@@ -71,11 +84,12 @@ func (d *directory) entry(name string) *agentv1alpha1.DirectoryServer {
 
 func (d *directory) equal(other *directory) bool {
 	return d != nil && d.players == other.players && maps.Equal(d.servers, other.servers) &&
-		slices.EqualFunc(d.listed, other.listed, func(a, b *agentv1alpha1.DirectoryGroup) bool { return proto.Equal(a, b) })
+		slices.EqualFunc(d.listed, other.listed, func(a, b *agentv1alpha1.DirectoryGroup) bool { return proto.Equal(a, b) }) &&
+		slices.EqualFunc(d.proxies, other.proxies, func(a, b *agentv1alpha1.DirectoryProxies) bool { return proto.Equal(a, b) })
 }
 
 func (d *directory) full() *agentv1alpha1.Directory {
-	order := &agentv1alpha1.Directory{Revision: d.revision, Full: true, NetworkPlayers: d.players, Groups: d.listed}
+	order := &agentv1alpha1.Directory{Revision: d.revision, Full: true, NetworkPlayers: d.players, Groups: d.listed, Proxies: d.proxies}
 	for _, name := range slices.Sorted(maps.Keys(d.servers)) {
 		order.Servers = append(order.Servers, d.servers[name])
 	}
@@ -84,7 +98,7 @@ func (d *directory) full() *agentv1alpha1.Directory {
 
 // since returns what makes d out of an earlier state.
 func (d *directory) since(before *directory) *agentv1alpha1.Directory {
-	order := &agentv1alpha1.Directory{Revision: d.revision, NetworkPlayers: d.players, Groups: d.listed}
+	order := &agentv1alpha1.Directory{Revision: d.revision, NetworkPlayers: d.players, Groups: d.listed, Proxies: d.proxies}
 	for _, name := range slices.Sorted(maps.Keys(d.servers)) {
 		if d.servers[name] != before.servers[name] {
 			order.Servers = append(order.Servers, d.servers[name])

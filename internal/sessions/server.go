@@ -47,6 +47,8 @@ type server struct {
 	stateSince time.Time
 	settings   *agentv1alpha1.ServerSettings
 	save       *save
+	// wishes counts how often the agent began to want to know the network.
+	wishes int
 }
 
 // save is one order to write the world and what became of it.
@@ -64,6 +66,7 @@ type ServerSession struct {
 	server   *server
 	settings *agentv1alpha1.ServerSettings
 	watchers restated
+	outlook  outlook
 }
 
 // OpenServer begins a session. The newest session of a pod is the one that
@@ -122,11 +125,21 @@ func (s *ServerSession) pick(now time.Time) (*agentv1alpha1.ServerOrder, time.Du
 		save.sentOn = s.link
 		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Save{Save: &agentv1alpha1.SaveOrder{Id: save.id}}}, 0
 	}
-	order, wait := s.pickWatchers(now)
-	if order != nil {
-		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Watchers{Watchers: order}}, 0
+	order, wait := s.pickNews(now)
+	return order, min(wait, ResyncEvery-now.Sub(s.restatedAt))
+}
+
+// pickNews returns what the agent lacks of what proxies and servers say.
+func (s *ServerSession) pickNews(now time.Time) (*agentv1alpha1.ServerOrder, time.Duration) {
+	watchers, wait := s.pickWatchers(now)
+	if watchers != nil {
+		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Watchers{Watchers: watchers}}, 0
 	}
-	return nil, min(wait, ResyncEvery-now.Sub(s.restatedAt))
+	network, until := s.pickNetwork(now)
+	if network != nil {
+		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Network{Network: network}}, 0
+	}
+	return nil, min(wait, until)
 }
 
 // Receive takes in one message. An error means that the peer does not keep to
@@ -154,6 +167,10 @@ func (s *Store) serverReported(from *server, report *agentv1alpha1.ServerReport,
 	}
 	before, wereOnline, wereAdmitted := from.report, from.online, from.admitted
 	from.report, from.online, from.admitted = report, namesOf(report.GetPlayers()), namesOf(report.GetAdmitted())
+	if report.GetNetworkWanted() && !before.GetNetworkWanted() {
+		from.wishes++
+		from.notify()
+	}
 	if before.GetGameState() != report.GetGameState() {
 		from.stateSince = now
 	}

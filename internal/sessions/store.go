@@ -81,6 +81,8 @@ type Store struct {
 	servers     map[types.UID]*server
 	proxies     map[types.UID]*proxy
 	directories map[types.NamespacedName]*directory
+	// outlooks are the directories as servers may know them.
+	outlooks map[types.NamespacedName]*directory
 }
 
 // New returns an empty store.
@@ -92,6 +94,7 @@ func New(cfg Config) *Store {
 		servers:     map[types.UID]*server{},
 		proxies:     map[types.UID]*proxy{},
 		directories: map[types.NamespacedName]*directory{},
+		outlooks:    map[types.NamespacedName]*directory{},
 	}
 }
 
@@ -119,6 +122,7 @@ func (s *Store) forget(uid types.UID) {
 func (s *Store) welcome() *agentv1alpha1.Welcome {
 	return &agentv1alpha1.Welcome{
 		Version:               s.version,
+		Capabilities:          []string{agentv1alpha1.CapabilityNetwork},
 		ReportIntervalSeconds: int32(ReportInterval / time.Second),
 	}
 }

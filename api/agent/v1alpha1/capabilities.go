@@ -9,4 +9,7 @@ package agentv1alpha1
 const (
 	// CapabilityWatchers of an agent: it takes the order Watchers.
 	CapabilityWatchers = "watchers"
+	// CapabilityNetwork of a manager: it sends the network to the servers that
+	// want to know it.
+	CapabilityNetwork = "network"
 )

@@ -576,7 +576,11 @@ type ServerReport struct {
 	// True once a plugin has said that the round of this server has ended: the
 	// game's exit with code 0 is what is expected, however short it was ready.
 	// Stays true after that exit. False: it has not, or the door was opened again.
-	RoundEnded    bool `protobuf:"varint,13,opt,name=round_ended,json=roundEnded,proto3" json:"round_ended,omitempty"`
+	RoundEnded bool `protobuf:"varint,13,opt,name=round_ended,json=roundEnded,proto3" json:"round_ended,omitempty"`
+	// True while a plugin of this server wants to know the network: the manager
+	// sends what it lacks of it as long as this holds, when it can. After a false
+	// the next true begins with the whole of it.
+	NetworkWanted bool `protobuf:"varint,14,opt,name=network_wanted,json=networkWanted,proto3" json:"network_wanted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -702,6 +706,13 @@ func (x *ServerReport) GetRoundEnded() bool {
 	return false
 }
 
+func (x *ServerReport) GetNetworkWanted() bool {
+	if x != nil {
+		return x.NetworkWanted
+	}
+	return false
+}
+
 // SaveResult answers a SaveOrder.
 type SaveResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -766,6 +777,7 @@ type ServerOrder struct {
 	//	*ServerOrder_Settings
 	//	*ServerOrder_Save
 	//	*ServerOrder_Watchers
+	//	*ServerOrder_Network
 	Order         isServerOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -844,6 +856,15 @@ func (x *ServerOrder) GetWatchers() *Watchers {
 	return nil
 }
 
+func (x *ServerOrder) GetNetwork() *Directory {
+	if x != nil {
+		if x, ok := x.Order.(*ServerOrder_Network); ok {
+			return x.Network
+		}
+	}
+	return nil
+}
+
 type isServerOrder_Order interface {
 	isServerOrder_Order()
 }
@@ -865,6 +886,12 @@ type ServerOrder_Watchers struct {
 	Watchers *Watchers `protobuf:"bytes,4,opt,name=watchers,proto3,oneof"`
 }
 
+type ServerOrder_Network struct {
+	// The network as its servers may know it: without addresses, and with the
+	// proxies. Only while it is wanted, at most once a second.
+	Network *Directory `protobuf:"bytes,5,opt,name=network,proto3,oneof"`
+}
+
 func (*ServerOrder_Welcome) isServerOrder_Order() {}
 
 func (*ServerOrder_Settings) isServerOrder_Order() {}
@@ -872,6 +899,8 @@ func (*ServerOrder_Settings) isServerOrder_Order() {}
 func (*ServerOrder_Save) isServerOrder_Order() {}
 
 func (*ServerOrder_Watchers) isServerOrder_Order() {}
+
+func (*ServerOrder_Network) isServerOrder_Order() {}
 
 // ServerSettings is what the agent needs to know and the pod does not fix.
 type ServerSettings struct {
@@ -1829,8 +1858,10 @@ type Directory struct {
 	// Everybody on the network, for the server list.
 	NetworkPlayers int32             `protobuf:"varint,5,opt,name=network_players,json=networkPlayers,proto3" json:"network_players,omitempty"`
 	Groups         []*DirectoryGroup `protobuf:"bytes,6,rep,name=groups,proto3" json:"groups,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The proxies; the list is always whole. Told to servers only.
+	Proxies       []*DirectoryProxies `protobuf:"bytes,7,rep,name=proxies,proto3" json:"proxies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Directory) Reset() {
@@ -1905,6 +1936,76 @@ func (x *Directory) GetGroups() []*DirectoryGroup {
 	return nil
 }
 
+func (x *Directory) GetProxies() []*DirectoryProxies {
+	if x != nil {
+		return x.Proxies
+	}
+	return nil
+}
+
+// DirectoryProxies counts the proxies of one ProxyGroup that are connected.
+type DirectoryProxies struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the ProxyGroup.
+	Group   string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Proxies int32  `protobuf:"varint,2,opt,name=proxies,proto3" json:"proxies,omitempty"`
+	// Players on them.
+	Players       int32 `protobuf:"varint,3,opt,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DirectoryProxies) Reset() {
+	*x = DirectoryProxies{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DirectoryProxies) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DirectoryProxies) ProtoMessage() {}
+
+func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
+func (*DirectoryProxies) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DirectoryProxies) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *DirectoryProxies) GetProxies() int32 {
+	if x != nil {
+		return x.Proxies
+	}
+	return 0
+}
+
+func (x *DirectoryProxies) GetPlayers() int32 {
+	if x != nil {
+		return x.Players
+	}
+	return 0
+}
+
 // DirectoryGroup describes one ServerGroup; the list is always whole.
 type DirectoryGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1916,7 +2017,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +2029,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +2042,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -1983,7 +2084,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2096,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2109,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2101,7 +2202,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x06report\x18\x02 \x01(\v2%.spawnery.agent.v1alpha1.ServerReportH\x00R\x06report\x12F\n" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
 	"saveResultB\t\n" +
-	"\amessage\"\xed\x04\n" +
+	"\amessage\"\x94\x05\n" +
 	"\fServerReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12A\n" +
@@ -2122,17 +2223,19 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\asent_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12;\n" +
 	"\badmitted\x18\f \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\badmitted\x12\x1f\n" +
 	"\vround_ended\x18\r \x01(\bR\n" +
-	"roundEndedB\x11\n" +
+	"roundEnded\x12%\n" +
+	"\x0enetwork_wanted\x18\x0e \x01(\bR\rnetworkWantedB\x11\n" +
 	"\x0f_playable_slots\"2\n" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\x96\x02\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xd6\x02\n" +
 	"\vServerOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12E\n" +
 	"\bsettings\x18\x02 \x01(\v2'.spawnery.agent.v1alpha1.ServerSettingsH\x00R\bsettings\x128\n" +
 	"\x04save\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.SaveOrderH\x00R\x04save\x12?\n" +
-	"\bwatchers\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.WatchersH\x00R\bwatchersB\a\n" +
+	"\bwatchers\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.WatchersH\x00R\bwatchers\x12>\n" +
+	"\anetwork\x18\x05 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\anetworkB\a\n" +
 	"\x05order\"\xf7\x01\n" +
 	"\x0eServerSettings\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
@@ -2201,14 +2304,19 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x13trust_offline_names\x18\x02 \x01(\bR\x11trustOfflineNames\x12\x18\n" +
 	"\aplayers\x18\x03 \x03(\tR\aplayers\x12 \n" +
 	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x12\x1a\n" +
-	"\binherits\x18\x05 \x03(\tR\binherits\"\x83\x02\n" +
+	"\binherits\x18\x05 \x03(\tR\binherits\"\xc8\x02\n" +
 	"\tDirectory\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x12\n" +
 	"\x04full\x18\x02 \x01(\bR\x04full\x12B\n" +
 	"\aservers\x18\x03 \x03(\v2(.spawnery.agent.v1alpha1.DirectoryServerR\aservers\x12\x18\n" +
 	"\aremoved\x18\x04 \x03(\tR\aremoved\x12'\n" +
 	"\x0fnetwork_players\x18\x05 \x01(\x05R\x0enetworkPlayers\x12?\n" +
-	"\x06groups\x18\x06 \x03(\v2'.spawnery.agent.v1alpha1.DirectoryGroupR\x06groups\"G\n" +
+	"\x06groups\x18\x06 \x03(\v2'.spawnery.agent.v1alpha1.DirectoryGroupR\x06groups\x12C\n" +
+	"\aproxies\x18\a \x03(\v2).spawnery.agent.v1alpha1.DirectoryProxiesR\aproxies\"\\\n" +
+	"\x10DirectoryProxies\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
+	"\aproxies\x18\x02 \x01(\x05R\aproxies\x12\x18\n" +
+	"\aplayers\x18\x03 \x01(\x05R\aplayers\"G\n" +
 	"\x0eDirectoryGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\"\xce\x02\n" +
@@ -2267,7 +2375,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(GameState)(0),                // 0: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 1: spawnery.agent.v1alpha1.ForwardingState
@@ -2293,52 +2401,55 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*ProxySettings)(nil),         // 21: spawnery.agent.v1alpha1.ProxySettings
 	(*PermissionGroup)(nil),       // 22: spawnery.agent.v1alpha1.PermissionGroup
 	(*Directory)(nil),             // 23: spawnery.agent.v1alpha1.Directory
-	(*DirectoryGroup)(nil),        // 24: spawnery.agent.v1alpha1.DirectoryGroup
-	(*DirectoryServer)(nil),       // 25: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*DirectoryProxies)(nil),      // 24: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 25: spawnery.agent.v1alpha1.DirectoryGroup
+	(*DirectoryServer)(nil),       // 26: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	4,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
 	8,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
 	9,  // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	26, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	27, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	26, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	27, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	6,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	5,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	11, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	13, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	12, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	6,  // 13: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	4,  // 14: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	15, // 15: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	26, // 16: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	16, // 17: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	17, // 18: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	18, // 19: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	19, // 20: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	26, // 21: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	6,  // 22: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	1,  // 23: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	5,  // 24: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	21, // 25: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	23, // 26: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	2,  // 27: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	22, // 28: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	25, // 29: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	24, // 30: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	3,  // 31: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 32: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	14, // 33: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 34: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	20, // 35: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	34, // [34:36] is the sub-list for method output_type
-	32, // [32:34] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	23, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	6,  // 14: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	4,  // 15: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	15, // 16: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	27, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	16, // 18: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	17, // 19: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	18, // 20: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	19, // 21: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	27, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	6,  // 23: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	1,  // 24: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	5,  // 25: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	21, // 26: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	23, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	2,  // 28: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	22, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	26, // 30: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	25, // 31: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	24, // 32: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	3,  // 33: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	7,  // 34: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	14, // 35: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	10, // 36: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	20, // 37: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	36, // [36:38] is the sub-list for method output_type
+	34, // [34:36] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -2357,6 +2468,7 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ServerOrder_Settings)(nil),
 		(*ServerOrder_Save)(nil),
 		(*ServerOrder_Watchers)(nil),
+		(*ServerOrder_Network)(nil),
 	}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[7].OneofWrappers = []any{}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[10].OneofWrappers = []any{
@@ -2368,14 +2480,14 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[21].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

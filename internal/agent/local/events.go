@@ -3,6 +3,7 @@
 package local
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,10 +18,17 @@ const aliveEvery = 15 * time.Second
 // writeWithin bounds the wait for a listener that reads nothing.
 const writeWithin = 10 * time.Second
 
-// serveEvents sends the server as server-sent events: at once, and whenever it
-// has changed. A listener that is slow misses what is in between, never the
-// last.
 func serveEvents(a *api, w http.ResponseWriter, r *http.Request) {
+	stream(a, w, r, "self", func(context.Context) (Self, <-chan struct{}, error) {
+		self, changed := a.host.Self()
+		return self, changed, nil
+	})
+}
+
+// stream sends something as server-sent events: at once, and whenever it has
+// changed. A listener that is slow misses what is in between, never the last.
+// An error of look ends it.
+func stream[T any](a *api, w http.ResponseWriter, r *http.Request, event string, look func(context.Context) (T, <-chan struct{}, error)) {
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -32,13 +40,16 @@ func serveEvents(a *api, w http.ResponseWriter, r *http.Request) {
 	}
 	alive := a.clock.NewTicker(aliveEvery)
 	defer alive.Stop()
-	var told Self
+	var told T
 	for first := true; ; first = false {
-		self, changed := a.host.Self()
-		if first || !reflect.DeepEqual(told, self) {
-			told = self
-			data, err := json.Marshal(self)
-			if err != nil || !send("event: self\ndata: "+string(data)+"\n\n") {
+		now, changed, err := look(r.Context())
+		if err != nil {
+			return
+		}
+		if first || !reflect.DeepEqual(told, now) {
+			told = now
+			data, err := json.Marshal(now)
+			if err != nil || !send("event: "+event+"\ndata: "+string(data)+"\n\n") {
 				return
 			}
 		}

@@ -2,10 +2,22 @@
 
 package local
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
+
+// The rest of an invented network: one more server, and a proxy.
+const (
+	otherGroup  = "arena"
+	otherServer = "arena-k3q9"
+	otherSlots  = 16
+	proxyGroup  = "front"
+)
 
 // Invented is a server that does not exist, for plugins that are tried without
-// a cluster. It is Ready, empty, and does whatever it is asked for.
+// a cluster. It is Ready, empty, and does whatever it is asked for. Its network
+// has one more server, in another group.
 type Invented struct {
 	told func(Self)
 
@@ -49,4 +61,31 @@ func (i *Invented) Wish(change func(*Wishes)) error {
 	i.changed = make(chan struct{})
 	i.told(i.self)
 	return nil
+}
+
+// Network describes the invented network.
+func (i *Invented) Network(context.Context) (Network, <-chan struct{}, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	free := i.self.PlayableSlots
+	if i.self.Joins == Closed {
+		free = 0
+	}
+	return Network{
+		Groups: []Group{
+			{Name: i.self.Group, DisplayName: i.self.DisplayName, FreeSeats: free},
+			{Name: otherGroup, DisplayName: otherGroup, FreeSeats: otherSlots},
+		},
+		Servers: []Server{
+			{
+				Name: i.self.Server, Group: i.self.Group, DisplayName: i.self.DisplayName, State: string(Ready),
+				Joins: i.self.Joins, Players: new(int), Slots: i.self.Slots, FreeSeats: free,
+			},
+			{
+				Name: otherServer, Group: otherGroup, DisplayName: otherGroup, State: string(Ready),
+				Joins: Open, Players: new(int), Slots: otherSlots, FreeSeats: otherSlots,
+			},
+		},
+		Proxies: []Proxies{{Group: proxyGroup, Proxies: 1}},
+	}, i.changed, nil
 }

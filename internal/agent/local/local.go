@@ -31,6 +31,8 @@ const (
 	JoinsPath         = "/v1/joins"
 	RoundEndPath      = "/v1/round/end"
 	EventsPath        = "/v1/events"
+	NetworkPath       = "/v1/network"
+	NetworkEventsPath = "/v1/network/events"
 )
 
 // ServerState is what the server is for players.
@@ -131,6 +133,12 @@ type Host interface {
 	Wish(change func(*Wishes)) error
 }
 
+// Agent is all that the API answers from.
+type Agent interface {
+	Host
+	Manager
+}
+
 // route is one operation, and how it is answered.
 type route struct {
 	method, path string
@@ -145,6 +153,8 @@ func routes() []route {
 		{http.MethodPut, JoinsPath, serveJoins},
 		{http.MethodPost, RoundEndPath, serveRoundEnd},
 		{http.MethodGet, EventsPath, serveEvents},
+		{http.MethodGet, NetworkPath, serveNetwork},
+		{http.MethodGet, NetworkEventsPath, serveNetworkEvents},
 	}
 }
 
@@ -156,14 +166,14 @@ const (
 	maxBody = 4 << 10
 )
 
-// api is one host and the time that goes by.
+// api is one agent and the time that goes by.
 type api struct {
-	host  Host
+	host  Agent
 	clock clock.WithTicker
 }
 
-// NewServer makes the API's server for one host. Requests end with ctx.
-func NewServer(ctx context.Context, host Host, clk clock.WithTicker) *http.Server {
+// NewServer makes the API's server for one agent. Requests end with ctx.
+func NewServer(ctx context.Context, host Agent, clk clock.WithTicker) *http.Server {
 	a := &api{host: host, clock: clk}
 	return &http.Server{
 		Handler:     a.handler(),
@@ -209,6 +219,25 @@ func fromHere(next http.Handler) http.Handler {
 type Failure struct {
 	// Error is one sentence: what is wrong, and what would be right.
 	Error string `json:"error"`
+}
+
+// Failed is why something could not be asked, or was not granted.
+type Failed struct {
+	// Status is the one of HTTP that says it to a program.
+	Status int
+	// Why says it to a person, in one sentence.
+	Why string
+}
+
+// Error is the sentence.
+func (f *Failed) Error() string { return f.Why }
+
+func fail(w http.ResponseWriter, err error) {
+	if failed, ok := errors.AsType[*Failed](err); ok {
+		refuse(w, failed.Status, failed)
+		return
+	}
+	refuse(w, http.StatusInternalServerError, err)
 }
 
 func refuse(w http.ResponseWriter, status int, why error) { answer(w, status, Failure{why.Error()}) }

@@ -25,7 +25,7 @@ type stubborn struct{ *Invented }
 
 func (*stubborn) Wish(func(*Wishes)) error { return errors.New("no room to keep it") }
 
-func serve(t *testing.T, host Host) string {
+func serve(t *testing.T, host Agent) string {
 	t.Helper()
 	server := httptest.NewServer(NewServer(t.Context(), host, clock.RealClock{}).Handler)
 	t.Cleanup(server.Close)

@@ -42,7 +42,7 @@ func listGroup(view *directory.View, group string) []mcproto.Text {
 	var lines []mcproto.Text
 	for _, server := range servers {
 		players += int(server.GetPlayers())
-		free += freeSeats(server)
+		free += server.FreeSeats()
 		lines = append(lines, listServer(server))
 	}
 	head := messages.Text(messages.CommandListGroup, mcproto.Plain(group), number(players), number(free), number(len(servers)))
@@ -55,19 +55,10 @@ func listServer(s *agentv1alpha1.DirectoryServer) mcproto.Text {
 	name, phase := mcproto.Plain(s.GetName()), mcproto.Plain(s.GetPhase())
 	line := messages.Text(messages.CommandListUnknown, name, number(int(s.GetSlots())), phase)
 	if s.Players != nil {
-		line = messages.Text(messages.CommandListServer, name, number(int(s.GetPlayers())), number(int(s.GetSlots())), number(freeSeats(s)), phase)
+		line = messages.Text(messages.CommandListServer, name, number(int(s.GetPlayers())), number(int(s.GetSlots())), number(s.FreeSeats()), phase)
 	}
 	line.Color = serverColor
 	return line
-}
-
-// freeSeats are the playable seats somebody could be sent to now, by the same
-// rule as the group's status.freeSlots.
-func freeSeats(s *agentv1alpha1.DirectoryServer) int {
-	if s.Players == nil || s.GetDoor() != agentv1alpha1.DoorState_DOOR_STATE_OPEN {
-		return 0
-	}
-	return max(0, int(s.GetPlayableSlots())-int(s.GetPlayers()))
 }
 
 func number(n int) mcproto.Text { return mcproto.Plain(strconv.Itoa(n)) }

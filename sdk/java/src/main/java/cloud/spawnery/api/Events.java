@@ -8,27 +8,30 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** Reads the stream of one listener, and makes it anew when it ends. */
-final class Events implements ServerApi.Subscription {
+final class Events<T> implements ServerApi.Subscription {
     private static final long RETRY_MILLIS = 1000;
 
     private final HttpClient http;
     private final HttpRequest request;
-    private final Consumer<Self> listener;
+    private final Function<String, T> read;
+    private final Consumer<T> listener;
     private final Thread reader;
     private volatile boolean closed;
 
-    Events(HttpClient http, URI stream, Consumer<Self> listener) {
+    Events(HttpClient http, URI stream, Function<String, T> read, Consumer<T> listener) {
         this.http = http;
         this.request = HttpRequest.newBuilder(stream).build();
+        this.read = read;
         this.listener = listener;
         this.reader = new Thread(this::run, "spawnery-events");
         reader.setDaemon(true);
     }
 
-    Events begin() {
+    Events<T> begin() {
         reader.start();
         return this;
     }
@@ -63,7 +66,7 @@ final class Events implements ServerApi.Subscription {
 
     private void tell(String data) {
         try {
-            listener.accept(Self.of(data));
+            listener.accept(read.apply(data));
         } catch (RuntimeException e) {
             reader.getUncaughtExceptionHandler().uncaughtException(reader, e);
         }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** The API over the HTTP client of the JDK. */
 final class HttpServerApi implements ServerApi {
@@ -53,10 +54,24 @@ final class HttpServerApi implements ServerApi {
 
     @Override
     public Subscription onChange(Consumer<Self> listener) {
-        return new Events(http, agent.resolve("/v1/events"), listener).begin();
+        return new Events<>(http, agent.resolve("/v1/events"), Self::of, listener).begin();
+    }
+
+    @Override
+    public CompletableFuture<Network> network() {
+        return ask("GET", "/v1/network", null, Network::of);
+    }
+
+    @Override
+    public Subscription onNetworkChange(Consumer<Network> listener) {
+        return new Events<>(http, agent.resolve("/v1/network/events"), Network::of, listener).begin();
     }
 
     private CompletableFuture<Self> ask(String method, String path, String body) {
+        return ask(method, path, body, Self::of);
+    }
+
+    private <T> CompletableFuture<T> ask(String method, String path, String body, Function<String, T> read) {
         HttpRequest request = HttpRequest.newBuilder(agent.resolve(path))
                 .timeout(PATIENCE)
                 .header("Content-Type", "application/json")
@@ -68,7 +83,7 @@ final class HttpServerApi implements ServerApi {
                         throw new SpawneryException(
                                 "the agent at " + agent + " does not answer; does this server run in a pod of Spawnery's?", cause(failure));
                     }
-                    return answered(response);
+                    return answered(response, read);
                 });
     }
 
@@ -76,9 +91,9 @@ final class HttpServerApi implements ServerApi {
         return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     }
 
-    private static Self answered(HttpResponse<String> response) {
+    private static <T> T answered(HttpResponse<String> response, Function<String, T> read) {
         if (response.statusCode() == 200) {
-            return Self.of(response.body());
+            return read.apply(response.body());
         }
         Map<String, Object> failure = Json.object(response.body());
         throw new SpawneryException(String.valueOf(failure.get("error")));

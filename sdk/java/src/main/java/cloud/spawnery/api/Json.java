@@ -6,6 +6,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Function;
 
 /**
  * Reads JSON. The JDK has no reader, and a library in a plugin's class path
@@ -37,6 +40,29 @@ final class Json {
             throw reader.wrong("one object");
         }
         return (Map<String, Object>) read;
+    }
+
+    /** A field as text; empty when it is absent. */
+    static String text(Map<?, ?> all, String field) {
+        return Optional.ofNullable(all.get(field)).map(Object::toString).orElse("");
+    }
+
+    /** A field as a whole number; empty when it is absent. */
+    static OptionalInt number(Map<?, ?> all, String field) {
+        return all.get(field) instanceof Number found ? OptionalInt.of(found.intValue()) : OptionalInt.empty();
+    }
+
+    /** The objects of a list; none when it is absent. */
+    static <T> List<T> list(Map<?, ?> all, String field, Function<Map<?, ?>, T> read) {
+        List<T> found = new ArrayList<>();
+        if (all.get(field) instanceof List<?> elements) {
+            for (Object element : elements) {
+                if (element instanceof Map<?, ?> object) {
+                    found.add(read.apply(object));
+                }
+            }
+        }
+        return List.copyOf(found);
     }
 
     private Object value() {

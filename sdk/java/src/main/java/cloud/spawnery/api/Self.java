@@ -2,8 +2,10 @@
 
 package cloud.spawnery.api;
 
+import static cloud.spawnery.api.Json.number;
+import static cloud.spawnery.api.Json.text;
+
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -52,13 +54,5 @@ public record Self(
                 Joins.of(text(all, "joins")),
                 wishes instanceof Map<?, ?> map ? number(map, "playableSlots") : OptionalInt.empty(),
                 wishes instanceof Map<?, ?> map && Boolean.TRUE.equals(map.get("roundEnded")));
-    }
-
-    private static String text(Map<?, ?> all, String field) {
-        return Optional.ofNullable(all.get(field)).map(Object::toString).orElse("");
-    }
-
-    private static OptionalInt number(Map<?, ?> all, String field) {
-        return all.get(field) instanceof Number found ? OptionalInt.of(found.intValue()) : OptionalInt.empty();
     }
 }

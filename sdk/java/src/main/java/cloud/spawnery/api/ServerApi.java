@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * What a plugin may know and set about its server.
+ * What a plugin may know and set about its server, and ask about its network.
  *
  * <p>No method waits: each returns a future at once, and its stages run on
  * threads of the HTTP client. Go back to the server's own thread before the
@@ -74,6 +74,25 @@ public interface ServerApi {
      * @return ends the calls when it is closed
      */
     Subscription onChange(Consumer<Self> listener);
+
+    /**
+     * Asks for the network this server is part of: its groups, servers and
+     * proxies. The agent has it from the manager, so without a manager the
+     * future fails.
+     *
+     * @return the network, at most a second old
+     */
+    CompletableFuture<Network> network();
+
+    /**
+     * Tells of the network: at once, and whenever it has changed, at most once a
+     * second. While no manager is there nothing is told; the stream is made anew
+     * when there is one.
+     *
+     * @param listener is called as that of {@link #onChange}
+     * @return ends the calls when it is closed
+     */
+    Subscription onNetworkChange(Consumer<Network> listener);
 
     /** Something that goes on until it is closed. */
     interface Subscription extends AutoCloseable {

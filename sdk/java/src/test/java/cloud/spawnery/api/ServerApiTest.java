@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URI;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
@@ -103,9 +104,32 @@ class ServerApiTest {
         assertFalse(told.stream().anyMatch(self -> self.playableSlots() == 9));
     }
 
-    private static Self next(BlockingQueue<Self> told) throws InterruptedException {
-        Self self = told.poll(30, TimeUnit.SECONDS);
-        assertTrue(self != null, "nothing was told");
-        return self;
+    @Test
+    void theNetworkHoldsThisServerAndOthers() {
+        Network network = api.network().join();
+        Self self = api.self().join();
+        Network.Server own = network.servers().stream().filter(server -> server.name().equals(self.server())).findFirst().orElseThrow();
+        assertEquals(new Network.Server(self.server(), "lobby", "lobby", "Ready", Joins.OPEN, OptionalInt.of(0), 24, 24), own);
+        assertEquals(2, network.servers().size());
+        assertEquals(new Network.Group("arena", "arena", 0, 16), network.groups().get(1));
+        assertEquals(List.of(new Network.Proxies("front", 1, 0)), network.proxies());
+        assertEquals(0, network.players());
+    }
+
+    @Test
+    void changesOfTheNetworkAreTold() throws InterruptedException {
+        BlockingQueue<Network> told = new LinkedBlockingQueue<>();
+        try (ServerApi.Subscription subscription = api.onNetworkChange(told::add)) {
+            assertEquals(24, next(told).groups().get(0).freeSeats());
+            api.joins(Joins.CLOSED).join();
+            assertEquals(0, next(told).groups().get(0).freeSeats());
+            assertTrue(subscription != null);
+        }
+    }
+
+    private static <T> T next(BlockingQueue<T> told) throws InterruptedException {
+        T one = told.poll(30, TimeUnit.SECONDS);
+        assertTrue(one != null, "nothing was told");
+        return one;
     }
 }
