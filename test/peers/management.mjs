@@ -23,11 +23,14 @@ try {
 const server = new MinecraftServer(connection)
 server.on(Notifications.PLAYER_JOINED, p => say('joined', { username: p.name, uuid: p.id }))
 server.on(Notifications.PLAYER_LEFT, p => say('left', { username: p.name, uuid: p.id }))
+for (const what of ['SAVING', 'SAVED', 'STOPPING']) {
+  server.on(Notifications[`SERVER_${what}`], () => say('notified', { text: what.toLowerCase() }))
+}
 
 const calls = {
   status: async () => {
     const status = await server.getStatus(true)
-    return { started: status.started, names: names(status.players), version: status.version?.name }
+    return { state: status.started ? 'started' : 'starting', names: names(status.players), text: status.version?.name }
   },
   players: async () => ({ names: names(await server.getConnectedPlayers(true)) }),
   max: async () => ({ port: await server.settings().getMaxPlayers() }),

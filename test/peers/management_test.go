@@ -34,11 +34,13 @@ func calls(t *testing.T, p *Peer, line string) Event {
 func TestTheirManagementClientAcceptsOurDouble(t *testing.T) {
 	secret := strings.Repeat("a1B2", 10)
 	s := startDouble(t, mctest.Settings{MaxPlayers: 7, Management: &mctest.ManagementSettings{Secret: secret}})
-	sees(t, startManagement(t, s.ManagementAddress(), strings.Repeat("x", 40)), "refused", "401")
+	for _, wrong := range []string{strings.Repeat("x", 40), secret[:39], ""} {
+		sees(t, startManagement(t, s.ManagementAddress(), wrong), "refused", "401")
+	}
 
 	p := startManagement(t, s.ManagementAddress(), secret)
 	sees(t, p, "connected", "")
-	if status := calls(t, p, "status"); status.Message != "" || len(status.Names) != 0 {
+	if status := calls(t, p, "status"); status.Message != "" || len(status.Names) != 0 || status.State != "started" || status.Text != "26.3" {
 		t.Fatalf("status of an empty server: %+v", status)
 	}
 	b, err := mctest.Join(testContext(t), mctest.BotSettings{Address: s.Address(), Name: "visitor"})
@@ -63,9 +65,15 @@ func TestTheirManagementClientAcceptsOurDouble(t *testing.T) {
 	if got := calls(t, p, "save"); got.Message != "" {
 		t.Fatalf("save: %+v", got)
 	}
+	for _, what := range []string{"saving", "saved"} {
+		sees(t, p, "notified", what)
+	}
 	if got := calls(t, p, "unknown"); !strings.Contains(got.Message, "-32601") {
 		t.Fatalf("unknown method: %+v", got)
 	}
-	calls(t, p, "stop")
+	if got := calls(t, p, "stop"); got.Message != "" {
+		t.Fatalf("stop: %+v", got)
+	}
+	sees(t, p, "notified", "stopping")
 	<-s.Done()
 }

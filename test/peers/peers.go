@@ -21,8 +21,8 @@ import (
 	"syscall"
 )
 
-// Event is one thing a peer saw. Which fields are set depends on Kind; see
-// client.js and server.js.
+// Event is one thing a peer saw. Which fields are set depends on Kind; see the
+// program.
 type Event struct {
 	Kind     string   `json:"event"`
 	State    string   `json:"state"`
@@ -38,6 +38,7 @@ type Event struct {
 	Names    []string `json:"names"`
 	Matches  []string `json:"matches"`
 	Port     int      `json:"port"`
+	Columns  int      `json:"columns"`
 }
 
 // Peer is a running program.
@@ -71,6 +72,18 @@ func StartClient(ctx context.Context, settings ClientSettings) (*Peer, error) {
 // ctx ends.
 func StartServer(ctx context.Context, env ...string) (*Peer, error) {
 	return start(ctx, env, "server.js")
+}
+
+// StartSquid runs a server of flying-squid with the variables of squid.js. It is
+// killed when ctx ends.
+func StartSquid(ctx context.Context, env ...string) (*Peer, error) {
+	return start(ctx, env, "squid.js")
+}
+
+// StartMineflayer runs a player of mineflayer who joins. It is killed when ctx
+// ends.
+func StartMineflayer(ctx context.Context, settings ClientSettings) (*Peer, error) {
+	return start(ctx, settings.Env, "mineflayer.js", settings.Host, settings.Port, settings.Version, settings.Name)
 }
 
 // StartManagement runs a client of the management protocol at host:port.
@@ -232,6 +245,15 @@ func (p *Peer) Send(line string) error {
 // Stop ends the peer in order and waits for it.
 func (p *Peer) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	<-p.done
+}
+
+// Signal sends the peer's process a signal.
+func (p *Peer) Signal(signal syscall.Signal) error { return p.cmd.Process.Signal(signal) }
+
+// Kill ends the peer as a crash does, and waits for it.
+func (p *Peer) Kill() {
+	_ = p.cmd.Process.Kill()
 	<-p.done
 }
 

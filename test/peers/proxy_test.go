@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/utils/clock"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -85,18 +86,23 @@ func startProxy(t *testing.T, settings *agentv1alpha1.ProxySettings, sessionServ
 func (f *front) serve(name, version string) *Peer {
 	f.t.Helper()
 	server, address := startServer(f.t, "VERSION="+version, "SERVER_NAME="+name, "PAPER_VELOCITY_SECRET="+forwardingSecret)
-	agent, err := seatstest.Start(seatstest.Config{Server: name, Playable: 20, Slots: 20, Secret: []byte(forwardingSecret)})
+	f.announce(&agentv1alpha1.DirectoryServer{Name: name, Address: address, Forwarding: true})
+	return server
+}
+
+// announce makes an open server with 20 seats known, and gives it an agent.
+func (f *front) announce(server *agentv1alpha1.DirectoryServer) {
+	f.t.Helper()
+	agent, err := seatstest.Start(seatstest.Config{Server: server.GetName(), Playable: 20, Slots: 20, Secret: []byte(forwardingSecret)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(agent.Close)
-	group, _, _ := strings.Cut(name, "-")
-	f.list.Servers = append(f.list.Servers, &agentv1alpha1.DirectoryServer{
-		Name: name, Group: group, Address: address, SeatAddress: agent.Address(), Phase: "Ready", Forwarding: true,
-		Door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, Players: new(int32(0)), Slots: 20, PlayableSlots: 20,
-	})
+	server.Group, _, _ = strings.Cut(server.GetName(), "-")
+	server.SeatAddress, server.Phase, server.Door = agent.Address(), "Ready", agentv1alpha1.DoorState_DOOR_STATE_OPEN
+	server.Players, server.Slots, server.PlayableSlots = new(int32(0)), 20, 20
+	f.list.Servers = append(f.list.Servers, server)
 	f.publish()
-	return server
 }
 
 func (f *front) publish() {
@@ -114,10 +120,8 @@ func (f *front) door(name string, door agentv1alpha1.DoorState) {
 	f.t.Helper()
 	for i, s := range f.list.GetServers() {
 		if s.GetName() == name {
-			changed := &agentv1alpha1.DirectoryServer{
-				Name: s.GetName(), Group: s.GetGroup(), Address: s.GetAddress(), SeatAddress: s.GetSeatAddress(), Phase: s.GetPhase(),
-				Forwarding: true, Door: door, Players: s.Players, Slots: s.GetSlots(), PlayableSlots: s.GetPlayableSlots(),
-			}
+			changed := proto.CloneOf(s)
+			changed.Door = door
 			f.list.Servers[i] = changed
 		}
 	}
@@ -157,11 +161,11 @@ func TestTheirClientPlaysOnTheirServersThroughOurProxy(t *testing.T) {
 			sees(t, client, "chat", "You were moved here from lobby-1: it is closing")
 			sees(t, lobby, "leave", "")
 			f.door("lobby-1", agentv1alpha1.DoorState_DOOR_STATE_OPEN)
-			survival.Stop()
+			survival.Kill()
 			if _, err := client.WaitNth(testContext(t), 2, func(e Event) bool { return e.Text == "Welcome to lobby-1" }); err != nil {
 				t.Fatal(err)
 			}
-			sees(t, client, "chat", "You were moved here from survival-0: Server closed")
+			sees(t, client, "chat", "You were moved here from survival-0: the connection was lost")
 			for _, e := range client.Events() {
 				if e.Kind == "error" || e.Kind == "disconnect" {
 					t.Errorf("the client reports %+v", e)
