@@ -31,15 +31,21 @@ func calls(t *testing.T, p *Peer, line string) Event {
 	return sees(t, p, kind, "")
 }
 
-func TestTheirManagementClientAcceptsOurDouble(t *testing.T) {
+// managed is a double, and a client of its management protocol.
+func managed(t *testing.T) (*mctest.Server, *Peer) {
+	t.Helper()
 	secret := strings.Repeat("a1B2", 10)
 	s := startDouble(t, mctest.Settings{MaxPlayers: 7, Management: &mctest.ManagementSettings{Secret: secret}})
 	for _, wrong := range []string{strings.Repeat("x", 40), secret[:39], ""} {
 		sees(t, startManagement(t, s.ManagementAddress(), wrong), "refused", "401")
 	}
-
 	p := startManagement(t, s.ManagementAddress(), secret)
 	sees(t, p, "connected", "")
+	return s, p
+}
+
+func TestTheirManagementClientSeesWhoPlaysOnOurDouble(t *testing.T) {
+	s, p := managed(t)
 	if status := calls(t, p, "status"); status.Message != "" || len(status.Names) != 0 || status.State != "started" || status.Text != "26.3" {
 		t.Fatalf("status of an empty server: %+v", status)
 	}
@@ -59,21 +65,24 @@ func TestTheirManagementClientAcceptsOurDouble(t *testing.T) {
 	}
 	<-b.Done()
 	sees(t, p, "left", "")
+}
+
+func TestTheirManagementClientCommandsOurDouble(t *testing.T) {
+	s, p := managed(t)
 	if got := calls(t, p, "max"); got.Port != 7 {
 		t.Fatalf("max players: %+v", got)
-	}
-	if got := calls(t, p, "save"); got.Message != "" {
-		t.Fatalf("save: %+v", got)
-	}
-	for _, what := range []string{"saving", "saved"} {
-		sees(t, p, "notified", what)
 	}
 	if got := calls(t, p, "unknown"); !strings.Contains(got.Message, "-32601") {
 		t.Fatalf("unknown method: %+v", got)
 	}
+	if got := calls(t, p, "save"); got.Message != "" {
+		t.Fatalf("save: %+v", got)
+	}
 	if got := calls(t, p, "stop"); got.Message != "" {
 		t.Fatalf("stop: %+v", got)
 	}
-	sees(t, p, "notified", "stopping")
+	for _, what := range []string{"saving", "saved", "stopping"} {
+		sees(t, p, "notified", what)
+	}
 	<-s.Done()
 }
