@@ -79,7 +79,7 @@ func createRows() map[string]admissionRow {
 	rows := map[string]admissionRow{}
 	for _, part := range []map[string]admissionRow{
 		networkRows(), proxyGroupRows(), groupTypeRows(), groupNumberRows(),
-		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), serverRows(), boostRows(),
+		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(), serverRows(), boostRows(),
 	} {
 		maps.Copy(rows, part)
 	}

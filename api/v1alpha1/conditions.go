@@ -50,6 +50,7 @@ const (
 	ReasonNetworkNotAccepted   = "NetworkNotAccepted"
 	ReasonGroupNotFound        = "GroupNotFound"
 	ReasonInvalidMount         = "InvalidMount"
+	ReasonTemplateUnsupported  = "TemplateUnsupported"
 	ReasonPodRefused           = "PodRefused"
 	ReasonQuotaExceeded        = "QuotaExceeded"
 	ReasonPermissionDenied     = "PermissionDenied"

@@ -170,6 +170,71 @@ const (
 	ForwardingNone Forwarding = "None"
 )
 
+// TemplateMode says what becomes of files that are there already.
+//
+// +kubebuilder:validation:Enum=IfMissing;Always
+type TemplateMode string
+
+const (
+	// TemplateIfMissing leaves a file alone that is there already.
+	TemplateIfMissing TemplateMode = "IfMissing"
+	// TemplateAlways replaces a file that is there already.
+	TemplateAlways TemplateMode = "Always"
+)
+
+// TemplateLayer is a tree of files that is copied into the data directory before
+// a server starts.
+//
+// +kubebuilder:validation:ExactlyOneOf=image;fromGameImage;persistentVolumeClaim
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || !has(self.fromGameImage)",message="path is only allowed with image and persistentVolumeClaim; fromGameImage is a path itself"
+type TemplateLayer struct {
+	// image holds the files; it needs no program. It is named by digest, so
+	// that every server gets the same, and pulled with the pull secrets of the
+	// game's. Needs Kubernetes 1.35, nodes included.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^@ ]+@sha256:[a-f0-9]{64}$')",message="image of a layer must be named by its digest, as in registry.example.org/plugins@sha256:<64 digits>"
+	Image string `json:"image,omitempty"`
+
+	// fromGameImage is a directory of the game's own image, an absolute path;
+	// also what the data directory hides there. Needs no program in the image.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^(/[^/]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '..' || part == '.')",message="fromGameImage must not contain . or .. as a part"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/(proc|sys|dev|spawnery)(/|$)')",message="/proc, /sys, /dev and /spawnery are no part of the game's image"
+	FromGameImage string `json:"fromGameImage,omitempty"`
+
+	// persistentVolumeClaim names a claim with the files, in the same
+	// namespace; it is mounted read-only, and must be one that every node of
+	// the group's can mount. Never a claim of the group's own worlds.
+	//
+	// +optional
+	PersistentVolumeClaim LocalReference `json:"persistentVolumeClaim,omitzero"`
+
+	// path of the directory in the image or claim whose content is copied, an
+	// absolute path there. Default: all of it.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^(/[^/]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '..' || part == '.')",message="path must not contain . or .. as a part"
+	Path string `json:"path,omitempty"`
+
+	// mode is IfMissing or Always, file by file. IfMissing leaves alone what is
+	// there already, so that an edit survives a restart; Always replaces it.
+	// Neither deletes anything. Default: IfMissing for Persistent, Always for
+	// Ephemeral.
+	//
+	// +optional
+	Mode TemplateMode `json:"mode,omitempty"`
+}
+
 // GameServer says how the game container is run.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -230,6 +295,17 @@ type GameServer struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key.size() <= 64 && self[key].size() <= 1024)",message="a property has a key of at most 64 and a value of at most 1024 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['server-port', 'server-ip', 'online-mode', 'max-players', 'enable-status', 'prevent-proxy-connections', 'accepts-transfers', 'network-compression-threshold']) && !key.startsWith('management-server-'))",message="server-port, server-ip, online-mode, max-players, enable-status, prevent-proxy-connections, accepts-transfers, network-compression-threshold and management-server-* belong to the operator"
 	Properties map[string]string `json:"properties,omitempty"`
+
+	// template are layers of files that are copied into the data directory
+	// before the game's settings are written: plugins, maps, what the image
+	// has baked in. Of a file that several layers have the last layer's is
+	// taken. A change replaces the servers. Default: none.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Template layers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Template []TemplateLayer `json:"template,omitempty"`
 
 	// user that game and agent run as. Default: that of the Network's
 	// defaults.

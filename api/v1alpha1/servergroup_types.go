@@ -414,6 +414,7 @@ type ServerGroupStatus struct {
 // +kubebuilder:printcolumn:name="Boosted",type=integer,JSONPath=`.status.boostedReplicas`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
+// +kubebuilder:validation:XValidation:rule="self.spec.type != 'Persistent' || !has(self.spec.server.template) || !self.spec.server.template.exists(layer, has(layer.persistentVolumeClaim) && layer.persistentVolumeClaim.name.endsWith('-data') && layer.persistentVolumeClaim.name.startsWith(self.metadata.name + '-') && layer.persistentVolumeClaim.name.substring(self.metadata.name.size() + 1).matches('^[0-9]+-data$'))",message="a layer must not be a claim of the group's own worlds"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{PodDisruptionBudget,v1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
 type ServerGroup struct {
 	metav1.TypeMeta `json:",inline"`

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command agent is the operator's program in a server's pod: "agent prepare"
-// makes the data directory fit for the game, "agent run" stays beside it. On a
-// plugin author's machine "agent serve --local" answers plugins without either.
+// makes the data directory fit for the game, "agent run" stays beside it; "agent
+// template" copies an owner's files there before, in the game's image by way of
+// "agent install". On a plugin author's machine "agent serve --local" answers plugins without either.
 package main
 
 import (
@@ -20,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/spawnery/spawnery-operator/internal/agent"
+	"github.com/spawnery/spawnery-operator/internal/agent/layers"
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/prepare"
 	"github.com/spawnery/spawnery-operator/internal/agent/secret"
@@ -30,8 +32,10 @@ import (
 // version is set when the program is linked.
 var version = "dev"
 
-const usage = `usage: agent <prepare|run|serve> [flags]
+const usage = `usage: agent <install|template|prepare|run|serve> [flags]
 
+install  copies this program to --program-dir, for a container with another image
+template copies the layers of server.template into the data directory, and ends
 prepare  writes what the game reads into its data directory, and ends
 run      counts players, gives out seats, and stops the game in good order
 serve    with --local, answers plugins in the name of a server that does not exist
@@ -40,6 +44,7 @@ serve    with --local, answers plugins in the name of a server that does not exi
 // places are the paths of a pod; they differ only outside of one.
 type places struct {
 	specFile, runDir, forwardingDir, channelDir, tokenFile, terminationLog, listen, listenLocal string
+	programDir, layersDataDir                                                                   string
 	verbosity                                                                                   int
 }
 
@@ -59,6 +64,8 @@ func main() {
 	flags.StringVar(&at.channelDir, "channel-dir", serverspec.ChannelDir, "directory with the manager's address and CA")
 	flags.StringVar(&at.tokenFile, "token-file", serverspec.TokenFile, "file with the pod's token")
 	flags.StringVar(&at.terminationLog, "termination-log", serverspec.TerminationLog, "file that takes the reason why prepare failed")
+	flags.StringVar(&at.programDir, "program-dir", serverspec.ProgramDir, "directory that install copies the program to")
+	flags.StringVar(&at.layersDataDir, "layers-data-dir", serverspec.LayersDataDir, "where template finds the data directory")
 	flags.StringVar(&at.listen, "listen", ":"+strconv.Itoa(serverspec.Port), "address to listen on")
 	flags.StringVar(&at.listenLocal, "listen-local", local.Address(), "loopback address to answer plugins on")
 	flags.IntVar(&at.verbosity, "v", 0, "verbosity of the log")
@@ -71,6 +78,10 @@ func main() {
 	ctx = logr.NewContext(ctx, log)
 	var err error
 	switch command {
+	case "install":
+		err = explained(at, layers.Install(at.programDir))
+	case "template":
+		err = copyLayers(ctx, at)
 	case "prepare":
 		err = prepareData(ctx, at)
 	case "run":
@@ -92,6 +103,21 @@ func prepareData(ctx context.Context, at places) error {
 	if err == nil {
 		err = prepare.Run(ctx, prepare.Config{Spec: spec, RunDir: at.runDir, ForwardingDir: at.forwardingDir})
 	}
+	return explained(at, err)
+}
+
+func copyLayers(ctx context.Context, at places) error {
+	// As above: what is copied is the game's to write.
+	syscall.Umask(0o002)
+	spec, err := readSpec(at.specFile)
+	if err == nil {
+		err = layers.Run(ctx, layers.Config{Spec: spec, DataDir: at.layersDataDir})
+	}
+	return explained(at, err)
+}
+
+// explained leaves the reason where the Server's condition takes it from.
+func explained(at places, err error) error {
 	if err != nil {
 		// The log has the reason too, when this file cannot be written.
 		_ = os.WriteFile(at.terminationLog, []byte(err.Error()), 0o644)

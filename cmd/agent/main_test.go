@@ -91,6 +91,38 @@ func TestPrepareWritesForTheGroup(t *testing.T) {
 	}
 }
 
+func TestTheInstalledProgramCopiesLayersForTheGroup(t *testing.T) {
+	p := newProgram(t)
+	layer := filepath.Join(p.dir, "layer")
+	if err := os.MkdirAll(filepath.Join(layer, "plugins"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(layer, "plugins", "a.jar"), []byte("a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.spec.Layers = []serverspec.Layer{{Origin: "claim maps", Root: layer, Path: "/", Mode: serverspec.LayerAlways}}
+	if out, err := p.command(t, "install", "-program-dir", p.dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	template := p.command(t, "template", "-layers-data-dir", p.spec.DataDir)
+	template.Path = filepath.Join(p.dir, "agent")
+	if out, err := template.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for path, want := range map[string]os.FileMode{"plugins": os.ModeDir | 0o775, "plugins/a.jar": 0o664} {
+		info, err := os.Stat(filepath.Join(p.spec.DataDir, path))
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s has mode %v (%v), want %v", path, info.Mode(), err, want)
+		}
+	}
+	p.spec.Layers[0].Path = "/maps"
+	wantExit(t, p.command(t, "template", "-layers-data-dir", p.spec.DataDir), 1)
+	why, err := os.ReadFile(filepath.Join(p.dir, "why"))
+	if want := "server.template, layer 1 (claim maps, path /maps): there is no such directory"; err != nil || string(why) != want {
+		t.Errorf("the termination message is %q (%v), want %q", why, err, want)
+	}
+}
+
 func TestWhatPrepareRefusesIsThePodsTerminationMessage(t *testing.T) {
 	p := newProgram(t)
 	p.spec.Properties = map[string]string{"online-mode": "true"}

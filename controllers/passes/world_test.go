@@ -4,6 +4,7 @@ package passes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -55,6 +56,7 @@ func TestPasses(t *testing.T) {
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
 		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(), "Claim": claimPasses(), "Growth": growthPasses(),
+		"Template": templatePasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })
@@ -77,7 +79,9 @@ type world struct {
 	cache     *cached
 	clock     *clocktesting.FakeClock
 	channel   podspec.Channel
-	seen      reached
+	// kubernetes is the version that the API server gives as its own.
+	kubernetes string
+	seen       reached
 
 	// What a manager has in memory, made anew by restart.
 	began       time.Time
@@ -95,8 +99,9 @@ func newWorld(t *testing.T, env *testenv.Env, seen reached) *world {
 		Env: env, WithT: gomega.NewWithT(t), t: t, namespace: env.Namespace(t), seen: seen,
 		cache: &cached{Client: env.Client, indexes: map[reflect.Type]map[string]client.IndexerFunc{}},
 		// The API server dates what it makes by its own clock.
-		clock:   clocktesting.NewFakeClock(time.Now()),
-		channel: podspec.Channel{Endpoint: "spawnery-agent.spawnery-system.svc:9443", CA: []byte("certificates")},
+		clock:      clocktesting.NewFakeClock(time.Now()),
+		channel:    podspec.Channel{Endpoint: "spawnery-agent.spawnery-system.svc:9443", CA: []byte("certificates")},
+		kubernetes: "v1.37.2",
 	}
 	w.Expect(index.Register(t.Context(), w.cache)).To(gomega.Succeed())
 	w.restart()
@@ -120,6 +125,7 @@ func (w *world) restart() {
 	}), &v1alpha1.Network{})
 	addTo(w, reconcile.AsReconciler(w.cache, &servergroup.Reconciler{
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock, LeaderSince: since, Random: w.draw,
+		Kubernetes: w.kubernetesVersion,
 	}), &v1alpha1.ServerGroup{})
 	addTo(w, reconcile.AsReconciler(w.cache, &server.Reconciler{
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock, LeaderSince: since,
@@ -129,6 +135,14 @@ func (w *world) restart() {
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock,
 		Image: "spawnery.test/operator:dev", Random: w.draw,
 	}), &v1alpha1.ProxyGroup{})
+}
+
+// kubernetesVersion fails while the world has none.
+func (w *world) kubernetesVersion(context.Context) (string, error) {
+	if w.kubernetes == "" {
+		return "", errors.New("the API server does not say its version")
+	}
+	return w.kubernetes, nil
 }
 
 func addTo(w *world, r reconcile.Reconciler, kind client.Object) {

@@ -84,18 +84,32 @@ func containerStatus(statuses []corev1.ContainerStatus, name string) (corev1.Con
 	return statuses[at], true
 }
 
-// prepareEnded tells a preparation that failed, with the file and key that its
-// termination message names.
+// preparations are what runs before the game, in this order.
+var preparations = []string{podspec.ContainerInstall, podspec.ContainerTemplate, podspec.ContainerPrepare}
+
+// prepareEnded tells a preparation that failed, with the layer, or the file and
+// key, that its termination message names.
 func prepareEnded(pod *corev1.Pod) (phase.Pod, string, bool) {
-	status, ok := containerStatus(pod.Status.InitContainerStatuses, podspec.ContainerPrepare)
-	if !ok {
-		return 0, "", false
+	for _, name := range preparations {
+		status, ok := containerStatus(pod.Status.InitContainerStatuses, name)
+		if !ok {
+			continue
+		}
+		ended := lastEnd(pod, status)
+		if ended == nil || ended.ExitCode == 0 {
+			continue
+		}
+		return phase.PodPrepareFailed, cmp.Or(strings.TrimSpace(ended.Message), howEnded(name, ended)), true
 	}
-	ended := lastEnd(pod, status)
-	if ended == nil || ended.ExitCode == 0 {
-		return 0, "", false
+	return 0, "", false
+}
+
+// howEnded is for a container that left no message: it was killed.
+func howEnded(name string, ended *corev1.ContainerStateTerminated) string {
+	if ended.Reason == oomKilled {
+		return fmt.Sprintf("container %s ran out of memory", name)
 	}
-	return phase.PodPrepareFailed, cmp.Or(strings.TrimSpace(ended.Message), fmt.Sprintf("exit code %d", ended.ExitCode)), true
+	return fmt.Sprintf("exit code %d", ended.ExitCode)
 }
 
 // gameEnded tells how a game that will not run again ended.
@@ -145,5 +159,21 @@ func waitingFor(pod *corev1.Pod) string {
 			return status.Name + ": " + waiting.Message
 		}
 	}
-	return ""
+	return waitingForVolumes(pod)
+}
+
+// waitingForVolumes speaks for a kubelet that says only by events which volume
+// it cannot mount, and events are not ours to read. It is told where a layer
+// may be the cause: a world's claim is nobody else's.
+func waitingForVolumes(pod *corev1.Pod) string {
+	claims := podspec.LayerClaims(pod)
+	unready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse
+	})
+	if len(claims) == 0 || !unready {
+		return ""
+	}
+	return fmt.Sprintf("node %s has not mounted its volumes yet; server.template takes files from %s, and a ReadWriteOnce claim "+
+		"serves one node at a time: kubectl describe pod %s -n %s says what it waits for",
+		pod.Spec.NodeName, strings.Join(claims, ", "), pod.Name, pod.Namespace)
 }

@@ -40,8 +40,8 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen 
 		outcome.Of(r.remove(ctx, group, seen, decided.Remove)),
 		refused(r.createAll(ctx, group, seen, decided)),
 	)
-	if seen.mounts != nil {
-		ended = outcome.Join(outcome.Block(v1alpha1.ReasonInvalidMount, seen.mounts.Error()), ended)
+	if wrong := seen.unmakeable; wrong != nil {
+		ended = outcome.Join(outcome.Block(wrong.reason, wrong.message), ended)
 	}
 	return ended
 }

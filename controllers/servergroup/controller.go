@@ -55,6 +55,8 @@ type Reconciler struct {
 	// DrainTaints are keys of taints that say, beside the known ones, that a node
 	// leaves.
 	DrainTaints []string
+	// Kubernetes says which version the API server is of, such as v1.37.2.
+	Kubernetes func(context.Context) (string, error)
 	// Random draws names.
 	Random podspec.IntN
 

@@ -23,8 +23,8 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) sizin
 		LeaderSince: r.LeaderSince(),
 		Spareable:   r.spareable.of(group.UID),
 	}
-	if seen.mounts != nil {
-		in.Unmakeable = seen.mounts.Error()
+	if seen.unmakeable != nil {
+		in.Unmakeable = seen.unmakeable.message
 	}
 	if seen.ticking {
 		in.Trigger = scaling.OnTick
@@ -35,9 +35,9 @@ func (r *Reconciler) decide(group *v1alpha1.ServerGroup, seen observation) sizin
 	case seen.network == nil:
 		decided.Create, decided.Remove, decided.Retire, decided.Withdraw = nil, nil, nil, nil
 		decided.Note = "nothing is created or removed without Network " + group.Spec.NetworkRef.Name
-	case seen.mounts != nil && len(decided.Create) > 0:
+	case seen.unmakeable != nil && len(decided.Create) > 0:
 		decided.Create = nil
-		decided.Note = "nothing is created: a mount is invalid"
+		decided.Note = "nothing is created: " + seen.unmakeable.note
 	}
 	return decided
 }

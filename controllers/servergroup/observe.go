@@ -13,6 +13,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -35,8 +36,8 @@ type observation struct {
 	podHash string
 	// channel says whether silence can be told from trouble with the channel.
 	channel fleet.Channel
-	// mounts is what is wrong with the group's mounts, nil for nothing.
-	mounts error
+	// unmakeable says why no pod of the group could be made, nil where one could.
+	unmakeable *unmakeable
 	// objects and servers are the same Servers in the same order.
 	objects []v1alpha1.Server
 	servers []fleet.Server
@@ -55,7 +56,7 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (
 	key := client.ObjectKeyFromObject(group)
 	seen := observation{now: r.Clock.Now()}
 	seen.ticking = r.ticks.take(key, seen.now)
-	seen.mounts = podspec.ValidateMounts(group)
+	seen.unmakeable = r.unmakeable(ctx, group)
 	if err := r.observeNetwork(ctx, group, &seen); err != nil {
 		return seen, err
 	}
@@ -68,6 +69,32 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ServerGroup) (
 	}
 	seen.boosts = boosts.At(seen.now, group.Spec.Type, boostsOf(named))
 	return seen, nil
+}
+
+// unmakeable is what an owner has to change before a pod can be made.
+type unmakeable struct {
+	reason string
+	// note is for the decision, message for the condition.
+	note, message string
+}
+
+func (r *Reconciler) unmakeable(ctx context.Context, group *v1alpha1.ServerGroup) *unmakeable {
+	if err := podspec.ValidateMounts(group); err != nil {
+		return &unmakeable{v1alpha1.ReasonInvalidMount, "a mount is invalid", err.Error()}
+	}
+	if !podspec.HasImageLayer(group) {
+		return nil
+	}
+	seen, err := r.Kubernetes(ctx)
+	if err != nil {
+		// The API server itself refuses the pod where it knows no such volume.
+		ctrl.LoggerFrom(ctx).Error(err, "Could not read the version of Kubernetes")
+		return nil
+	}
+	if err := podspec.ValidateTemplate(group, seen); err != nil {
+		return &unmakeable{v1alpha1.ReasonTemplateUnsupported, "a layer of the template is unsupported", err.Error()}
+	}
+	return nil
 }
 
 func (r *Reconciler) observeNetwork(ctx context.Context, group *v1alpha1.ServerGroup, seen *observation) error {

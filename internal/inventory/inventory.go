@@ -32,7 +32,8 @@ type Input struct {
 type State string
 
 const (
-	// InService claims have a Server, in whatever phase.
+	// InService claims have a Server, in whatever phase, or a ServerGroup that
+	// copies files from them.
 	InService State = "InService"
 	// Waiting claims are of an ordinal that its group requires, and that has no
 	// Server: it has not been made yet, or starts have failed.
@@ -109,16 +110,21 @@ func (i *Inventory) Of(state State) []Claim {
 type facts struct {
 	groups map[groupKey]*v1alpha1.ServerGroup
 	held   map[Ordinal]string
+	// copied has the group that names a claim in server.template.
+	copied map[groupKey]string
 }
 
 type groupKey struct{ namespace, name string }
 
 // Take says what each claim is, and which ordinals wait.
 func Take(in Input) Inventory {
-	known := facts{groups: map[groupKey]*v1alpha1.ServerGroup{}, held: map[Ordinal]string{}}
+	known := facts{groups: map[groupKey]*v1alpha1.ServerGroup{}, held: map[Ordinal]string{}, copied: map[groupKey]string{}}
 	for i := range in.Groups {
 		group := &in.Groups[i]
 		known.groups[groupKey{group.Namespace, group.Name}] = group
+		for _, layer := range group.Spec.Server.Template {
+			known.copied[groupKey{group.Namespace, layer.PersistentVolumeClaim.Name}] = group.Name
+		}
 	}
 	for i := range in.Servers {
 		if server := &in.Servers[i]; server.Spec.Ordinal != nil {
@@ -171,6 +177,9 @@ func (f *facts) judge(object *corev1.PersistentVolumeClaim) Claim {
 		claim.State, claim.Why = InService, "Server "+f.held[key]
 	default:
 		claim.State, claim.Why = f.needed(key)
+		if group := f.copied[groupKey{object.Namespace, object.Name}]; group != "" && claim.State == Orphaned {
+			claim.State, claim.Why = InService, "ServerGroup "+group+" copies files from it, and "+claim.Why
+		}
 	}
 	return claim
 }

@@ -58,6 +58,13 @@ func group(name string, replicas int32, change ...func(*v1alpha1.ServerGroup)) v
 
 func ephemeral(g *v1alpha1.ServerGroup) { g.Spec.Type, g.Spec.Replicas = v1alpha1.GroupEphemeral, nil }
 
+func copying(claim string) func(*v1alpha1.ServerGroup) {
+	return func(g *v1alpha1.ServerGroup) {
+		g.Spec.Server.Template = append(g.Spec.Server.Template,
+			v1alpha1.TemplateLayer{PersistentVolumeClaim: v1alpha1.LocalReference{Name: claim}})
+	}
+}
+
 func condition(kind string, status metav1.ConditionStatus, message string) func(*v1alpha1.ServerGroup) {
 	return func(g *v1alpha1.ServerGroup) {
 		g.Status.Conditions = append(g.Status.Conditions, metav1.Condition{Type: kind, Status: status, Message: message})
@@ -118,6 +125,16 @@ func TestEveryClaimHasOneAnswer(t *testing.T) {
 			claim("survival-2-data"), nil,
 			[]v1alpha1.ServerGroup{group("survival", 2)},
 			verdict{inventory.Orphaned, "survival", 2, two},
+		},
+		"a group copies files from it, and its own is gone": {
+			claim("survival-0-data"), nil,
+			[]v1alpha1.ServerGroup{group("creative", 1, copying("maps"), copying("survival-0-data"))},
+			verdict{inventory.InService, "survival", 0, "ServerGroup creative copies files from it, and there is no ServerGroup survival"},
+		},
+		"a group copies files from it, and its own requires it": {
+			claim("survival-1-data"), nil,
+			[]v1alpha1.ServerGroup{group("survival", 2), group("creative", 1, copying("survival-1-data"))},
+			verdict{inventory.Waiting, "survival", 1, noTwo},
 		},
 		"its group is held at none": {
 			claim("survival-0-data"), nil,

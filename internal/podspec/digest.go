@@ -33,6 +33,7 @@ func Digest(in Inputs) string {
 		Forwarding:   unless(in.forwarding, v1alpha1.ForwardingVelocity),
 		AcceptEULA:   in.acceptEULA,
 		Properties:   in.properties,
+		Template:     in.template,
 		User:         unless(in.user, resolveUser(nil)),
 		Env:          in.env,
 		Mounts:       in.mounts,
@@ -67,18 +68,19 @@ type digestDocument struct {
 
 // serverDigest has no default for MaxPlayers: an owner always chooses it.
 type serverDigest struct {
-	MaxPlayers   int32               `json:"maxPlayers"`
-	Flavor       v1alpha1.Flavor     `json:"flavor,omitempty"`
-	DataDir      string              `json:"dataDir,omitempty"`
-	Port         int32               `json:"port,omitempty"`
-	Forwarding   v1alpha1.Forwarding `json:"forwarding,omitempty"`
-	AcceptEULA   bool                `json:"acceptEula,omitempty"`
-	Properties   map[string]string   `json:"properties,omitempty"`
-	User         v1alpha1.ServerUser `json:"user,omitzero"`
-	Env          []corev1.EnvVar     `json:"env,omitempty"`
-	Mounts       []v1alpha1.Mount    `json:"mounts,omitempty"`
-	GraceSeconds int32               `json:"graceSeconds,omitempty"`
-	RestartedAt  string              `json:"restartedAt,omitempty"`
+	MaxPlayers   int32                    `json:"maxPlayers"`
+	Flavor       v1alpha1.Flavor          `json:"flavor,omitempty"`
+	DataDir      string                   `json:"dataDir,omitempty"`
+	Port         int32                    `json:"port,omitempty"`
+	Forwarding   v1alpha1.Forwarding      `json:"forwarding,omitempty"`
+	AcceptEULA   bool                     `json:"acceptEula,omitempty"`
+	Properties   map[string]string        `json:"properties,omitempty"`
+	Template     []v1alpha1.TemplateLayer `json:"template,omitempty"`
+	User         v1alpha1.ServerUser      `json:"user,omitzero"`
+	Env          []corev1.EnvVar          `json:"env,omitempty"`
+	Mounts       []v1alpha1.Mount         `json:"mounts,omitempty"`
+	GraceSeconds int32                    `json:"graceSeconds,omitempty"`
+	RestartedAt  string                   `json:"restartedAt,omitempty"`
 }
 
 func newSharedDigest(in shared) digestDocument {

@@ -97,7 +97,10 @@ func serverChoices() map[string]choice {
 			s.Server.AcceptEULA = new(s.Server.AcceptEULA == nil || !*s.Server.AcceptEULA)
 		}),
 		"server.properties": reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.Properties = map[string]string{"a": "b"} }),
-		"server.user":       reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.User = &v1alpha1.ServerUser{GID: 4321} }),
+		"server.template": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Server.Template = append(s.Server.Template, v1alpha1.TemplateLayer{FromGameImage: "/changed"})
+		}),
+		"server.user": reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.User = &v1alpha1.ServerUser{GID: 4321} }),
 		"env": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Env = append(s.Env, v1alpha1.EnvVar{Name: "CHANGED"})
 		}),

@@ -38,6 +38,8 @@ type Inputs struct {
 	forwarding v1alpha1.Forwarding
 	acceptEULA bool
 	properties map[string]string
+	// template has every layer's mode filled in.
+	template []v1alpha1.TemplateLayer
 	// user is complete: with the policy Fixed no number in it is 0.
 	user v1alpha1.ServerUser
 	// env is in the owner's order, mounts are in the order of their paths.
@@ -83,6 +85,7 @@ func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Input
 		forwarding:   cmp.Or(server.Forwarding, v1alpha1.ForwardingVelocity),
 		acceptEULA:   server.AcceptEULA != nil && *server.AcceptEULA,
 		properties:   maps.Clone(server.Properties),
+		template:     resolveTemplate(group),
 		user:         resolveUser(firstSet(server.User, defaults.User)),
 		env:          variables(spec.Env),
 		mounts:       byPath(spec.Mounts),
@@ -174,6 +177,20 @@ func resolveUser(chosen *v1alpha1.ServerUser) v1alpha1.ServerUser {
 		GID:     cmp.Or(chosen.GID, defaultUser),
 		FSGroup: cmp.Or(chosen.FSGroup, defaultUser),
 	}
+}
+
+// resolveTemplate keeps the owner's order: later layers win. Files that a world
+// has kept are its owner's; one that begins anew has none.
+func resolveTemplate(group *v1alpha1.ServerGroup) []v1alpha1.TemplateLayer {
+	byDefault := v1alpha1.TemplateAlways
+	if !group.IsEphemeral() {
+		byDefault = v1alpha1.TemplateIfMissing
+	}
+	layers := slices.Clone(group.Spec.Server.Template)
+	for i := range layers {
+		layers[i].Mode = cmp.Or(layers[i].Mode, byDefault)
+	}
+	return layers
 }
 
 // variables keeps the owner's order: a variable may use those before it.

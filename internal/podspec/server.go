@@ -19,6 +19,11 @@ import (
 
 // Names of the containers of a server pod, as its status lists them.
 const (
+	// ContainerInstall brings the agent's program to ContainerTemplate, where
+	// that runs the game's image.
+	ContainerInstall = "install"
+	// ContainerTemplate copies the owner's layers into the data directory.
+	ContainerTemplate = "template"
 	// ContainerPrepare writes the game's files, once.
 	ContainerPrepare = "prepare"
 	// ContainerAgent speaks for the game for as long as the pod lives.
@@ -85,6 +90,7 @@ func agentSpec(in Inputs, runtime Runtime) serverspec.Spec {
 		Properties:   in.properties,
 		GraceSeconds: in.graceSeconds,
 		StopToken:    runtime.StopToken,
+		Layers:       agentLayers(in.template),
 	}
 }
 
@@ -117,9 +123,9 @@ func (p serverPod) render() *corev1.Pod {
 		TerminationGracePeriodSeconds: new(int64(p.graceSeconds)),
 		SecurityContext:               security,
 		ImagePullSecrets:              p.imagePullSecrets,
-		InitContainers:                []corev1.Container{p.prepare(), p.agent()},
+		InitContainers:                append(p.templating(), p.prepare(), p.agent()),
 		Containers:                    []corev1.Container{p.game(mounts)},
-		Volumes:                       slices.Concat(p.volumes(), volumes),
+		Volumes:                       slices.Concat(p.volumes(), p.layerVolumes(), volumes),
 	}}
 	schedule(&pod.Spec, p.scheduling)
 	return pod

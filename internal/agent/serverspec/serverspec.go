@@ -54,6 +54,18 @@ const (
 	TerminationLog = "/dev/termination-log"
 )
 
+// Where the container that copies layers finds them. The data directory is not
+// where the game sees it: there it would hide what the image has.
+const (
+	// LayersDir has a directory for each layer that is mounted, by its number
+	// from 1.
+	LayersDir = "/spawnery/layers"
+	// LayersDataDir is the data volume.
+	LayersDataDir = "/spawnery/data"
+	// ProgramDir holds the agent's program where the image is the game's.
+	ProgramDir = "/spawnery/bin"
+)
+
 // Flavor says which files prepare writes for the game.
 type Flavor string
 
@@ -113,7 +125,32 @@ type Spec struct {
 	// StopToken is the value of StopHeader in this pod's preStop hook: random,
 	// per pod.
 	StopToken string `json:"stopToken"`
+	// Layers are copied into the data directory before anything else, in the
+	// owner's order.
+	Layers []Layer `json:"layers,omitempty"`
 }
+
+// Layer is a tree of files that is copied into the data directory.
+type Layer struct {
+	// Origin describes where it comes from to a person, such as "claim maps".
+	Origin string `json:"origin"`
+	// Root is the directory that nothing is read outside of.
+	Root string `json:"root"`
+	// Path is the directory in Root that is copied, absolute in it; "/" for all.
+	Path string `json:"path"`
+	// Mode says what becomes of files that are there already.
+	Mode LayerMode `json:"mode"`
+}
+
+// LayerMode says what becomes of files that are there already.
+type LayerMode string
+
+const (
+	// LayerIfMissing leaves them alone.
+	LayerIfMissing LayerMode = "IfMissing"
+	// LayerAlways replaces them.
+	LayerAlways LayerMode = "Always"
+)
 
 // Encode renders the document for Variable. Equal specs give equal documents.
 func (s Spec) Encode() (string, error) {
@@ -161,6 +198,14 @@ func (s Spec) Validate() error {
 	for _, r := range rules {
 		if r.broken {
 			errs = append(errs, fmt.Errorf("server spec: %s", r.rule))
+		}
+	}
+	for i, layer := range s.Layers {
+		if !path.IsAbs(layer.Root) || !path.IsAbs(layer.Path) {
+			errs = append(errs, fmt.Errorf("server spec: layer %d: root and path must be absolute paths", i+1))
+		}
+		if layer.Mode != LayerIfMissing && layer.Mode != LayerAlways {
+			errs = append(errs, fmt.Errorf("server spec: layer %d: mode %q is not known to this agent", i+1, layer.Mode))
 		}
 	}
 	return errors.Join(errs...)

@@ -114,6 +114,12 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             scalar: string
+    - name: template
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateLayer
+          elementRelationship: atomic
     - name: user
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerUser
@@ -801,6 +807,26 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: storageClassName
       type:
         scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateLayer
+  map:
+    fields:
+    - name: fromGameImage
+      type:
+        scalar: string
+    - name: image
+      type:
+        scalar: string
+    - name: mode
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateMode
+    - name: path
+      type:
+        scalar: string
+    - name: persistentVolumeClaim
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.LocalReference
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateMode
+  scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TrafficPolicy
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.UpdateStrategy

@@ -35,6 +35,11 @@ type GameServerApplyConfiguration struct {
 	// properties are merged into server.properties. Keys that the operator
 	// sets are refused. Default: none.
 	Properties map[string]string `json:"properties,omitempty"`
+	// template are layers of files that are copied into the data directory
+	// before the game's settings are written: plugins, maps, what the image
+	// has baked in. Of a file that several layers have the last layer's is
+	// taken. A change replaces the servers. Default: none.
+	Template []TemplateLayerApplyConfiguration `json:"template,omitempty"`
 	// user that game and agent run as. Default: that of the Network's
 	// defaults.
 	User *ServerUserApplyConfiguration `json:"user,omitempty"`
@@ -96,6 +101,19 @@ func (b *GameServerApplyConfiguration) WithProperties(entries map[string]string)
 	}
 	for k, v := range entries {
 		b.Properties[k] = v
+	}
+	return b
+}
+
+// WithTemplate adds the given value to the Template field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Template field.
+func (b *GameServerApplyConfiguration) WithTemplate(values ...*TemplateLayerApplyConfiguration) *GameServerApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithTemplate")
+		}
+		b.Template = append(b.Template, *values[i])
 	}
 	return b
 }
