@@ -103,10 +103,35 @@ const (
 	RoutingFill RoutingStrategy = "Fill"
 )
 
+// ForcedHost sends players who connect to a host to groups of its own.
+type ForcedHost struct {
+	// host is what a player's client connects to: a DNS name or an IPv4 address,
+	// or *. and a DNS name for every name below that one. With an SRV record
+	// clients say its target, not what was typed. Compared without port, without
+	// what mods append, and with IDN in ASCII.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches(r'^([*][.])?[0-9\\p{Ll}\\p{Lo}]([-0-9\\p{Ll}\\p{Lo}\\p{M}]*[0-9\\p{Ll}\\p{Lo}\\p{M}])?([.][0-9\\p{Ll}\\p{Lo}]([-0-9\\p{Ll}\\p{Lo}\\p{M}]*[0-9\\p{Ll}\\p{Lo}\\p{M}])?)*$')",message="host must be a DNS name in lower case without a port, such as play.example.org, or *. and one"
+	Host string `json:"host,omitempty"`
+
+	// groups are ServerGroups, in the order in which they are tried.
+	//
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=40
+	Groups []string `json:"groups,omitempty"`
+}
+
 // Routing says where players go.
 type Routing struct {
 	// fallbackGroups are ServerGroups, in the order in which they are tried
-	// for a first join and for anyone who must leave a server.
+	// for a first join and for anyone who must leave a server. A group that does
+	// not exist is passed over, and named in the condition Accepted.
 	//
 	// +required
 	// +listType=atomic
@@ -115,6 +140,19 @@ type Routing struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=40
 	FallbackGroups []string `json:"fallbackGroups,omitempty"`
+
+	// forcedHosts send players who connect to a host to groups of its own, which
+	// are tried before the fallback groups, for a first join only. The host itself
+	// wins over a wildcard, the longest wildcard over shorter ones. A group that
+	// does not exist is passed over, and named in the condition Accepted. Default:
+	// none.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=host
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	ForcedHosts []ForcedHost `json:"forcedHosts,omitempty"`
 
 	// strategy chooses among the servers of a group. Spread takes the one
 	// with the fewest players, network-wide. Fill takes the one with the most

@@ -84,7 +84,7 @@ func (h *heard) replace(group types.NamespacedName, now map[types.UID]bool) []ty
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=proxygroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=proxygroups/status,verbs=get;patch
-// +kubebuilder:rbac:groups=spawnery.cloud,resources=networks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=networks;servergroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch

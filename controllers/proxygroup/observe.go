@@ -4,6 +4,7 @@ package proxygroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/index"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
@@ -33,6 +35,8 @@ type observation struct {
 	// found is true when a Network of the name exists.
 	found bool
 	pods  []seenPod
+	// groups are the names of the Network's ServerGroups.
+	groups map[string]bool
 	// service is nil while there is none.
 	service *corev1.Service
 	pending expect.Pending
@@ -77,7 +81,16 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (o
 	}
 	seen.gone = r.heard.replace(client.ObjectKeyFromObject(group), there)
 	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
-	return seen, r.observeService(ctx, group, &seen)
+	return seen, errors.Join(r.observeGroups(ctx, group, &seen), r.observeService(ctx, group, &seen))
+}
+
+func (r *Reconciler) observeGroups(ctx context.Context, group *v1alpha1.ProxyGroup, seen *observation) error {
+	groups, err := index.ServerGroupsIn(ctx, r.Client, group.Namespace, group.Spec.NetworkRef.Name)
+	seen.groups = map[string]bool{}
+	for i := range groups {
+		seen.groups[groups[i].Name] = true
+	}
+	return err
 }
 
 func (r *Reconciler) observeService(ctx context.Context, group *v1alpha1.ProxyGroup, seen *observation) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/sessions"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
+
+// namedRoutes is how many groups that do not exist a message names.
+const namedRoutes = 5
 
 // report writes the group's status whole, and returns when a count that was
 // held back is due.
@@ -81,10 +85,36 @@ func reportAccepted(set *conditions.Set, group *v1alpha1.ProxyGroup, seen observ
 	case ended.Explained():
 		set.False(v1alpha1.ConditionAccepted, ended.Reason, ended.Message)
 	case ended.Err == nil:
-		set.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "its Network stands")
+		set.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "its Network stands"+strayRoutes(&group.Spec.Routing, seen.groups))
 	default:
 		set.Keep(v1alpha1.ConditionAccepted)
 	}
+}
+
+// strayRoutes names what routing leads to and does not exist, and who names it.
+// Players are sent past it, so it is no reason to refuse the group.
+func strayRoutes(routing *v1alpha1.Routing, groups map[string]bool) string {
+	var stray []string
+	note := func(names []string, where string) {
+		for _, name := range names {
+			if !groups[name] {
+				stray = append(stray, fmt.Sprintf("%s (%s)", name, where))
+			}
+		}
+	}
+	note(routing.FallbackGroups, "fallbackGroups")
+	for _, forced := range routing.ForcedHosts {
+		note(forced.Groups, "forcedHosts "+forced.Host)
+	}
+	if len(stray) == 0 {
+		return ""
+	}
+	named := strings.Join(stray[:min(len(stray), namedRoutes)], ", ")
+	if more := len(stray) - namedRoutes; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return "; routing names ServerGroups that it does not have, and players are sent past them: " + named +
+		". Create them, or correct the names"
 }
 
 func reportProgress(set *conditions.Set, group *v1alpha1.ProxyGroup, ready int, decided plan) {

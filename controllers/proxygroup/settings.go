@@ -26,6 +26,9 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 	if settings.Motd == "" {
 		settings.Motd = network.Name
 	}
+	for _, forced := range group.Spec.Routing.ForcedHosts {
+		settings.ForcedHosts = append(settings.ForcedHosts, &agentv1alpha1.ForcedHost{Host: forced.Host, Groups: forced.Groups})
+	}
 	for _, grant := range network.Spec.Permissions {
 		settings.Permissions = append(settings.Permissions, &agentv1alpha1.PermissionGroup{
 			Name:              grant.Name,

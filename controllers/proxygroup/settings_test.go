@@ -29,11 +29,13 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 		"routing": {
 			v1alpha1.ProxyGroupSpec{Routing: v1alpha1.Routing{
 				FallbackGroups: []string{"hub", "limbo"}, Strategy: v1alpha1.RoutingFill, HoldSeconds: new(int32(7)),
+				ForcedHosts: []v1alpha1.ForcedHost{{Host: "*.example.org", Groups: []string{"duels", "hub"}}},
 			}},
 			&agentv1alpha1.ProxySettings{
 				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
 				FallbackGroups: []string{"hub", "limbo"}, HoldSeconds: 7,
-				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL,
+				ForcedHosts: []*agentv1alpha1.ForcedHost{{Host: "*.example.org", Groups: []string{"duels", "hub"}}},
+				Strategy:    agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL,
 			},
 		},
 	} {

@@ -33,6 +33,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.Service{}).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
+		Watches(&v1alpha1.ServerGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofServerGroup), builder.WithPredicates(predicates.Presence())).
 		WatchesRawSource(wakes).
 		WithOptions(controller.Options{
 			ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
@@ -46,7 +47,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 }
 
 func (r *Reconciler) ofNetwork(ctx context.Context, network client.Object) []reconcile.Request {
-	groups, err := index.ProxyGroupsIn(ctx, r.Client, network.GetNamespace(), network.GetName())
+	return r.proxiesOf(ctx, client.ObjectKeyFromObject(network))
+}
+
+// ofServerGroup wakes those whose routing may name the group.
+func (r *Reconciler) ofServerGroup(ctx context.Context, group client.Object) []reconcile.Request {
+	of, ok := group.(*v1alpha1.ServerGroup)
+	if !ok {
+		return nil
+	}
+	return r.proxiesOf(ctx, client.ObjectKey{Namespace: of.Namespace, Name: of.Spec.NetworkRef.Name})
+}
+
+func (r *Reconciler) proxiesOf(ctx context.Context, network client.ObjectKey) []reconcile.Request {
+	groups, err := index.ProxyGroupsIn(ctx, r.Client, network.Namespace, network.Name)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Could not list the proxy groups to wake")
 		return nil

@@ -60,6 +60,11 @@ func Draining() predicate.Predicate {
 	}}
 }
 
+// Presence passes what comes and what goes.
+func Presence() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
 // Standing passes a Network whose spec, acceptance, mode in force or channel
 // changed.
 func Standing() predicate.Predicate {

@@ -1658,7 +1658,10 @@ type ProxySettings struct {
 	// be lost until everybody has left.
 	Withdrawn bool `protobuf:"varint,9,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
 	// How long a proxy that is told to end waits for its players.
-	DrainSeconds  int32 `protobuf:"varint,10,opt,name=drain_seconds,json=drainSeconds,proto3" json:"drain_seconds,omitempty"`
+	DrainSeconds int32 `protobuf:"varint,10,opt,name=drain_seconds,json=drainSeconds,proto3" json:"drain_seconds,omitempty"`
+	// Groups that are tried before the fallback groups for a first join by a
+	// host.
+	ForcedHosts   []*ForcedHost `protobuf:"bytes,11,rep,name=forced_hosts,json=forcedHosts,proto3" json:"forced_hosts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1763,6 +1766,68 @@ func (x *ProxySettings) GetDrainSeconds() int32 {
 	return 0
 }
 
+func (x *ProxySettings) GetForcedHosts() []*ForcedHost {
+	if x != nil {
+		return x.ForcedHosts
+	}
+	return nil
+}
+
+// ForcedHost sends who connects to a host to groups of its own.
+type ForcedHost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A DNS name, or "*." and one for every name below it, as the owner wrote it.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// ServerGroups, in order.
+	Groups        []string `protobuf:"bytes,2,rep,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForcedHost) Reset() {
+	*x = ForcedHost{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForcedHost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForcedHost) ProtoMessage() {}
+
+func (x *ForcedHost) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
+func (*ForcedHost) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ForcedHost) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *ForcedHost) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
 // PermissionGroup is one entry of the Network's permissions.
 type PermissionGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1781,7 +1846,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1858,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1871,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -1866,7 +1931,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1878,7 +1943,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1891,7 +1956,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -1957,7 +2022,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2034,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2047,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -2017,7 +2082,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2094,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2107,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -2084,7 +2149,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2161,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2174,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2285,7 +2350,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
 	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectoryB\a\n" +
-	"\x05order\"\xa2\x03\n" +
+	"\x05order\"\xea\x03\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -2298,7 +2363,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\vpermissions\x18\b \x03(\v2(.spawnery.agent.v1alpha1.PermissionGroupR\vpermissions\x12\x1c\n" +
 	"\twithdrawn\x18\t \x01(\bR\twithdrawn\x12#\n" +
 	"\rdrain_seconds\x18\n" +
-	" \x01(\x05R\fdrainSeconds\"\xad\x01\n" +
+	" \x01(\x05R\fdrainSeconds\x12F\n" +
+	"\fforced_hosts\x18\v \x03(\v2#.spawnery.agent.v1alpha1.ForcedHostR\vforcedHosts\"8\n" +
+	"\n" +
+	"ForcedHost\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x16\n" +
+	"\x06groups\x18\x02 \x03(\tR\x06groups\"\xad\x01\n" +
 	"\x0fPermissionGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
 	"\x13trust_offline_names\x18\x02 \x01(\bR\x11trustOfflineNames\x12\x18\n" +
@@ -2375,7 +2445,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(GameState)(0),                // 0: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 1: spawnery.agent.v1alpha1.ForwardingState
@@ -2399,57 +2469,59 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*ForwardingProblem)(nil),     // 19: spawnery.agent.v1alpha1.ForwardingProblem
 	(*ProxyOrder)(nil),            // 20: spawnery.agent.v1alpha1.ProxyOrder
 	(*ProxySettings)(nil),         // 21: spawnery.agent.v1alpha1.ProxySettings
-	(*PermissionGroup)(nil),       // 22: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 23: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 24: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 25: spawnery.agent.v1alpha1.DirectoryGroup
-	(*DirectoryServer)(nil),       // 26: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*ForcedHost)(nil),            // 22: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 23: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 24: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 25: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 26: spawnery.agent.v1alpha1.DirectoryGroup
+	(*DirectoryServer)(nil),       // 27: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	4,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
 	8,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
 	9,  // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	27, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	28, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	27, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	28, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	6,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	5,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	11, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	13, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	12, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	23, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	24, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
 	6,  // 14: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
 	4,  // 15: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
 	15, // 16: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	27, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	28, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
 	16, // 18: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
 	17, // 19: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
 	18, // 20: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
 	19, // 21: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	27, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	28, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
 	6,  // 23: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
 	1,  // 24: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	5,  // 25: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	21, // 26: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	23, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	24, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
 	2,  // 28: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	22, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	26, // 30: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	25, // 31: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	24, // 32: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	3,  // 33: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 34: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	14, // 35: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 36: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	20, // 37: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	36, // [36:38] is the sub-list for method output_type
-	34, // [34:36] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	23, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	22, // 30: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	27, // 31: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	26, // 32: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	25, // 33: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	3,  // 34: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	7,  // 35: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	14, // 36: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	10, // 37: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	20, // 38: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	37, // [37:39] is the sub-list for method output_type
+	35, // [35:37] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -2480,14 +2552,14 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[22].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ExposeByClusterIPApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByNodePort"):
 		return &apiv1alpha1.ExposeByNodePortApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ForcedHost"):
+		return &apiv1alpha1.ForcedHostApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("GameServer"):
 		return &apiv1alpha1.GameServerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("GroupReference"):

@@ -54,7 +54,7 @@ func (f *Finder) Find(ctx context.Context, r Request) (*Place, error) {
 			lack = LackSeats
 		}
 	}
-	return nil, &NoPlace{Lack: lack, Group: r.wanted()}
+	return nil, &NoPlace{Lack: lack, Group: r.wanted(view)}
 }
 
 // lackOf is why a search fails in which every agent asked is silent.

@@ -194,6 +194,15 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsForAGroupThatDoesNotExist(t *testing.T) {
+	n := newNetwork(t)
+	n.store.Apply(&agentv1alpha1.Directory{Revision: 1, Full: true, Groups: []*agentv1alpha1.DirectoryGroup{{Name: "hub"}}})
+	_, err := n.finder(clock.RealClock{}).Find(t.Context(), n.request(routing.ByChoice, "misspelt", "hub"))
+	if got := noPlace(err); got == nil || *got != (NoPlace{LackServers, "hub"}) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWhoMayTakeASeatBeyondThePlayableOnes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		claim     routing.Claim

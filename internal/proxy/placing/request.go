@@ -7,6 +7,7 @@ package placing
 import (
 	"fmt"
 
+	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
 	"github.com/spawnery/spawnery-operator/internal/routing"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
@@ -42,8 +43,14 @@ func (r Request) way() seats.Way {
 	return seats.ByName
 }
 
-// wanted is the first group the player would go to.
-func (r Request) wanted() string {
+// wanted is the first group the player would go to, of those that exist: nobody
+// waits for a server of a group that never has one.
+func (r Request) wanted(view *directory.View) string {
+	for _, group := range r.Groups {
+		if view.HasGroup(group) {
+			return group
+		}
+	}
 	if len(r.Groups) == 0 {
 		return ""
 	}

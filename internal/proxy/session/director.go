@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
@@ -28,6 +29,7 @@ const (
 func (p *Player) direct(ctx context.Context) {
 	defer p.leaveCurrent()
 	p.journey = p.begin(routing.ByChoice)
+	p.journey.first = p.forced()
 	for p.settle(ctx) {
 		for p.journey == nil {
 			select {
@@ -128,7 +130,7 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	view := p.world.Store.View()
 	p.journey.forget(view)
 	request := p.request(p.journey.claim)
-	request.Groups = slices.Concat(p.journey.first, view.Settings.GetFallbackGroups())
+	request.Groups = inOrder(p.journey.first, view.Settings.GetFallbackGroups())
 	request.Exclude = p.journey.excluded(now)
 	place, err := p.world.Finder.Find(ctx, request)
 	if err == nil || now.Before(p.journey.deadline) || request.Claim != routing.ByChoice {
@@ -136,6 +138,34 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	}
 	request.Claim = routing.ByNeed
 	return p.world.Finder.Find(ctx, request)
+}
+
+// forced are the groups of the host that the player connected to.
+func (p *Player) forced() []string {
+	var hosts []routing.ForcedHost
+	for _, host := range p.world.Store.View().Settings.GetForcedHosts() {
+		hosts = append(hosts, routing.ForcedHost{Host: cleanForced(host.GetHost()), Groups: host.GetGroups()})
+	}
+	return routing.Forced(hosts, p.client.Handshake.CleanHost())
+}
+
+// cleanForced makes a forced host comparable with what clients connect to.
+func cleanForced(host string) string {
+	if parent, wild := strings.CutPrefix(host, "*."); wild {
+		return "*." + mcproto.CleanHost(parent)
+	}
+	return mcproto.CleanHost(host)
+}
+
+// inOrder has every group once.
+func inOrder(first, then []string) []string {
+	groups := slices.Clone(first)
+	for _, group := range then {
+		if !slices.Contains(first, group) {
+			groups = append(groups, group)
+		}
+	}
+	return groups
 }
 
 func (p *Player) request(claim routing.Claim) placing.Request {

@@ -84,6 +84,18 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Flavor
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ForcedHost
+  map:
+    fields:
+    - name: groups
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: host
+      type:
+        scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Forwarding
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.GameServer
@@ -382,6 +394,14 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: atomic
+    - name: forcedHosts
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ForcedHost
+          elementRelationship: associative
+          keys:
+          - host
     - name: holdSeconds
       type:
         scalar: numeric

@@ -14,8 +14,15 @@ import (
 // Routing says where players go.
 type RoutingApplyConfiguration struct {
 	// fallbackGroups are ServerGroups, in the order in which they are tried
-	// for a first join and for anyone who must leave a server.
+	// for a first join and for anyone who must leave a server. A group that does
+	// not exist is passed over, and named in the condition Accepted.
 	FallbackGroups []string `json:"fallbackGroups,omitempty"`
+	// forcedHosts send players who connect to a host to groups of its own, which
+	// are tried before the fallback groups, for a first join only. The host itself
+	// wins over a wildcard, the longest wildcard over shorter ones. A group that
+	// does not exist is passed over, and named in the condition Accepted. Default:
+	// none.
+	ForcedHosts []ForcedHostApplyConfiguration `json:"forcedHosts,omitempty"`
 	// strategy chooses among the servers of a group. Spread takes the one
 	// with the fewest players, network-wide. Fill takes the one with the most
 	// that still has a free playable seat, so that other servers empty and an
@@ -39,6 +46,19 @@ func Routing() *RoutingApplyConfiguration {
 func (b *RoutingApplyConfiguration) WithFallbackGroups(values ...string) *RoutingApplyConfiguration {
 	for i := range values {
 		b.FallbackGroups = append(b.FallbackGroups, values[i])
+	}
+	return b
+}
+
+// WithForcedHosts adds the given value to the ForcedHosts field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ForcedHosts field.
+func (b *RoutingApplyConfiguration) WithForcedHosts(values ...*ForcedHostApplyConfiguration) *RoutingApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithForcedHosts")
+		}
+		b.ForcedHosts = append(b.ForcedHosts, *values[i])
 	}
 	return b
 }
