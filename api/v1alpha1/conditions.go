@@ -38,6 +38,9 @@ const (
 	// ConditionForwardingActive says whether a server takes identities from
 	// the proxies.
 	ConditionForwardingActive = "ForwardingActive"
+	// ConditionCountsAgree says whether the game and the proxies count the same
+	// players on a server.
+	ConditionCountsAgree = "CountsAgree"
 	// ConditionDrainProgressing says whether a draining server gets emptier.
 	ConditionDrainProgressing = "DrainProgressing"
 )
@@ -118,4 +121,6 @@ const (
 	ReasonOnlineModeBackend = "OnlineModeBackend"
 	ReasonPlayersMoving     = "PlayersMoving"
 	ReasonNoFallbackSeat    = "NoFallbackSeat"
+	ReasonCountsMatch       = "CountsMatch"
+	ReasonRosterDisagrees   = "RosterDisagrees"
 )

@@ -30,6 +30,8 @@ const fieldOwner = client.FieldOwner("spawnery-network")
 type Sessions interface {
 	// Server returns what the agent of a pod said last.
 	Server(uid types.UID) sessions.ServerState
+	// Presence counts who is on a server by the proxies' word.
+	Presence(server types.NamespacedName) sessions.Presence
 	// SetDirectory replaces the list every proxy of a network is given.
 	SetDirectory(network types.NamespacedName, directory sessions.Directory)
 	// NetworkPlayers counts who is on any proxy of a network.

@@ -127,6 +127,11 @@ func TestTheDirectoryHoldsOnlyServersThatWereRegistered(t *testing.T) {
 	if heard.GetPlayers() != 7 || heard.GetSlots() != 50 || heard.GetPlayableSlots() != 12 || heard.GetSeatAddress() != "10.0.0.7:9357" {
 		t.Errorf("heard server = %v", heard)
 	}
+	more := server("lobby-more", new(true), sessions.Fresh)
+	more.there.On = 9
+	if got := directoryOf(observation{servers: []seenServer{more}}).Servers[0].GetPlayers(); got != 9 {
+		t.Errorf("where the proxies have 9 and the game counts 7 the directory holds %d", got)
+	}
 	if silent.Players != nil {
 		t.Errorf("a server nobody hears has %d players in the directory, want unknown", silent.GetPlayers())
 	}

@@ -60,7 +60,7 @@ func entryOf(server seenServer, group *v1alpha1.ServerGroup) *agentv1alpha1.Dire
 	seats := fleet.NewSeats(figures)
 	entry.Slots, entry.PlayableSlots = int32(seats.Slots), int32(seats.Playable)
 	if server.said.Freshness == sessions.Fresh {
-		entry.Players = new(server.said.Report.GetOnline())
+		entry.Players = new(int32(sighting.Players(server.said, server.there)))
 	}
 	return entry
 }

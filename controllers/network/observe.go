@@ -42,10 +42,12 @@ type observation struct {
 	recheck time.Time
 }
 
-// seenServer is a Server and what its agent said last.
+// seenServer is a Server, what its agent said last, and whom the proxies have
+// there.
 type seenServer struct {
 	v1alpha1.Server
-	said sessions.ServerState
+	said  sessions.ServerState
+	there sessions.Presence
 }
 
 func (r *Reconciler) observe(ctx context.Context, network *v1alpha1.Network) (observation, error) {
@@ -74,7 +76,9 @@ func (r *Reconciler) observeMembers(ctx context.Context, network *v1alpha1.Netwo
 		return err
 	}
 	for _, server := range servers {
-		seen.servers = append(seen.servers, seenServer{server, r.Sessions.Server(types.UID(server.Status.PodUID))})
+		seen.servers = append(seen.servers, seenServer{
+			Server: server, said: r.Sessions.Server(types.UID(server.Status.PodUID)), there: r.Sessions.Presence(client.ObjectKeyFromObject(&server)),
+		})
 	}
 	seen.players = int32(r.Sessions.NetworkPlayers(client.ObjectKeyFromObject(network)))
 	return nil

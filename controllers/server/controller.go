@@ -39,6 +39,8 @@ type moves interface {
 	Moving(server types.NamespacedName) (sessions.Move, bool)
 	// ForwardingProblem is why proxies refuse to join players to a server.
 	ForwardingProblem(server types.NamespacedName) agentv1alpha1.ForwardingState
+	// Tally compares the game's count with that of these proxies, which are all.
+	Tally(pod types.UID, proxies []types.UID) sessions.Tally
 }
 
 // orders is what an agent is told.

@@ -40,6 +40,7 @@ type observation struct {
 	node     fleet.NodeOutlook
 	presence fleet.Presence
 	said     sessions.ServerState
+	tally    sessions.Tally
 	// inputs are what the group and Network want of a pod now, and podHash
 	// their digest; empty while either is gone.
 	inputs  podspec.Inputs
@@ -75,6 +76,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.Server) (obse
 	if err != nil {
 		return seen, err
 	}
+	seen.tally = r.Sessions.Tally(types.UID(server.Status.PodUID), proxies)
 	seen.presence = sighting.PresenceOf(server, r.Sessions, proxies)
 	return seen, nil
 }

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/phase"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
 
@@ -35,6 +38,7 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	reportAccepted(set, p, ended)
 	reportReady(set, p)
 	r.reportForwarding(set, p)
+	reportCounts(set, p.seen.tally)
 	r.reportDrain(set, p)
 	status := statusOf(p)
 	status.Conditions = set.List()
@@ -76,6 +80,12 @@ func onlyCountsChanged(was, now v1alpha1.ServerStatus) bool {
 		return false
 	}
 	was.Players = now.Players
+	// What CountsAgree says is numbers of players too.
+	told := apimeta.FindStatusCondition(now.Conditions, v1alpha1.ConditionCountsAgree)
+	if before := apimeta.FindStatusCondition(was.Conditions, v1alpha1.ConditionCountsAgree); before != nil && told != nil && before.Reason == told.Reason {
+		was.Conditions = slices.Clone(was.Conditions)
+		apimeta.FindStatusCondition(was.Conditions, v1alpha1.ConditionCountsAgree).Message = told.Message
+	}
 	return equality.Semantic.DeepEqual(was, now)
 }
 
@@ -192,6 +202,25 @@ func (r *Reconciler) reportForwarding(set *conditions.Set, p *pass) {
 		// Nobody has looked yet, or looks just now.
 		set.Keep(v1alpha1.ConditionForwardingActive)
 	case agentv1alpha1.ForwardingState_FORWARDING_STATE_NOT_WANTED:
+	}
+}
+
+// reportCounts says whether the proxies know the same players as the game. The
+// higher number counts either way.
+func reportCounts(set *conditions.Set, tally sessions.Tally) {
+	switch {
+	case tally.Agreement == sessions.AgreementUnknown:
+		set.Keep(v1alpha1.ConditionCountsAgree)
+	case tally.Agreement == sessions.CountsAgree:
+		set.True(v1alpha1.ConditionCountsAgree, v1alpha1.ReasonCountsMatch, "the game and the proxies count the same players")
+	case tally.Game > tally.Proxies:
+		set.False(v1alpha1.ConditionCountsAgree, v1alpha1.ReasonRosterDisagrees, fmt.Sprintf(
+			"the game counts %d players and the proxies %d: somebody comes in past the proxies, or a plugin or mod adds players that are none; "+
+				"%d count, so the server is not taken for empty", tally.Game, tally.Proxies, tally.Game))
+	default:
+		set.False(v1alpha1.ConditionCountsAgree, v1alpha1.ReasonRosterDisagrees, fmt.Sprintf(
+			"the proxies count %d players and the game %d: a plugin hides players from the game's count, or the game hangs on to connections it gave up; "+
+				"%d count, so the server is not taken for empty", tally.Proxies, tally.Game, tally.Proxies))
 	}
 }
 

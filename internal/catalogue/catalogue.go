@@ -175,6 +175,10 @@ func serverConditions() []Entry {
 		isFalse(v1alpha1.ReasonNotForwarding, "The server did not ask for forwarding; nobody is sent there. The message names file and key."),
 		isFalse(v1alpha1.ReasonOnlineModeBackend, "The server asks players to prove their account; nobody is sent there."),
 	)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionCountsAgree,
+		isTrue(v1alpha1.ReasonCountsMatch, "The game and the proxies count the same players."),
+		isFalse(v1alpha1.ReasonRosterDisagrees, "For half a minute the game and the proxies have counted different players; the higher number counts. The message holds both and says where to look."),
+	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionDrainProgressing,
 		isTrue(v1alpha1.ReasonPlayersMoving, "Players are being moved."),
 		isFalse(v1alpha1.ReasonNoFallbackSeat, "No server of the fallback groups has a seat; moving waits."),

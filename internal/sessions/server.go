@@ -49,6 +49,7 @@ type server struct {
 	save       *save
 	// wishes counts how often the agent began to want to know the network.
 	wishes int
+	comparison comparison
 }
 
 // save is one order to write the world and what became of it.

@@ -49,6 +49,7 @@ func (s *Store) sweep() {
 			s.forget(uid)
 		}
 	}
+	s.tally(now)
 }
 
 func (p *peer) cutOverdue(now time.Time) {

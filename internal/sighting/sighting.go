@@ -70,15 +70,18 @@ func PresenceOf(server *v1alpha1.Server, channel Channel, proxies []types.UID) f
 	return presence
 }
 
-// counts takes the higher of two numbers: what the game says, and whom the
+// Players is the higher of two numbers: what the game says, and whom the
 // proxies put there.
+func Players(said sessions.ServerState, there sessions.Presence) int {
+	return max(int(said.Report.GetOnline()), there.On)
+}
+
 func counts(said sessions.ServerState, there sessions.Presence) fleet.Counts {
-	players := max(int(said.Report.GetOnline()), there.On)
 	switch said.Freshness {
 	case sessions.Fresh:
-		return fleet.Fresh(players, said.SampledAt)
+		return fleet.Fresh(Players(said, there), said.SampledAt)
 	case sessions.Stale:
-		return fleet.Stale(players, said.SampledAt)
+		return fleet.Stale(Players(said, there), said.SampledAt)
 	case sessions.Unknown:
 	}
 	return fleet.Counts{}
