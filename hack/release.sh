@@ -12,11 +12,13 @@ version=$1
 go run ./hack/release check "$version"
 go run ./hack/release cut "$version" "$(date -u +%F)"
 hack/generate.sh manifests code bundle docs
+go run ./hack/release channel "$version"
 cat <<END
 
 The tree is that of $version. Look at it, then commit it and put the commit on main:
 
     git diff
+    git add api/agent/v1alpha1/released
     git commit -am 'Release $version'
 
 Then, at that commit: make release-bundle

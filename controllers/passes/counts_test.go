@@ -35,8 +35,9 @@ func (w *world) places(roster ...*agentv1alpha1.RosterEntry) {
 	})).To(gomega.Succeed())
 }
 
-func placed(name, server string) *agentv1alpha1.RosterEntry {
-	return &agentv1alpha1.RosterEntry{Player: &agentv1alpha1.Player{Name: name}, Server: server}
+// onWorld places a player on survival-0.
+func onWorld(name string) *agentv1alpha1.RosterEntry {
+	return &agentv1alpha1.RosterEntry{Player: &agentv1alpha1.Player{Name: name}, Server: "survival-0"}
 }
 
 // sentDirectory is the whole directory that a proxy which comes now is sent.
@@ -73,22 +74,22 @@ func countsDiffer(w *world) {
 			w.settle(aServer, "survival-0")
 		}
 	}
-	say(1, placed("Ada", "survival-0"))
+	say(1, onWorld("Ada"))
 	w.Expect(w.serverCondition("survival-0", "CountsAgree")).To(gomega.HavePrefix("True CountsMatch"))
 	w.told()
 
-	say(4, placed("Ada", "survival-0"))
+	say(4, onWorld("Ada"))
 	w.Expect(w.serverCondition("survival-0", "CountsAgree")).To(gomega.Equal("False RosterDisagrees: the game counts 4 players and the proxies 1: " +
 		"somebody comes in past the proxies, or a plugin or mod adds players that are none; 4 count, so the server is not taken for empty"))
 	w.Expect(w.told()).To(gomega.ContainSubstring("RosterDisagrees"))
 	w.Expect(w.serverStatus("survival-0").Players).To(gomega.HaveValue(gomega.BeEquivalentTo(4)))
 
-	say(0, placed("Ada", "survival-0"), placed("Ben", "survival-0"))
+	say(0, onWorld("Ada"), onWorld("Ben"))
 	w.Expect(w.serverCondition("survival-0", "CountsAgree")).To(gomega.HavePrefix("False RosterDisagrees: the proxies count 2 players and the game 0: a plugin hides"))
 	w.Expect(w.serverStatus("survival-0").Players).To(gomega.HaveValue(gomega.BeEquivalentTo(2)), "the higher number counts")
 	w.Expect(w.told()).NotTo(gomega.ContainSubstring("RosterDisagrees"), "which is higher is no news")
 
-	say(2, placed("Ada", "survival-0"), placed("Ben", "survival-0"))
+	say(2, onWorld("Ada"), onWorld("Ben"))
 	w.Expect(w.serverCondition("survival-0", "CountsAgree")).To(gomega.HavePrefix("True CountsMatch"))
 }
 

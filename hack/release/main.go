@@ -5,6 +5,7 @@
 //
 //	release check VERSION                  may VERSION be released from this tree?
 //	release cut VERSION DATE               VERSION and CHANGELOG.md become those of VERSION
+//	release channel VERSION                keep the channel of this tree as that of VERSION
 //	release check-commit VERSION COMMIT    may the bundle of COMMIT be stored as VERSION?
 //	release store VERSION COMMIT GO BUILT  store what hack/rebuild.sh made of COMMIT in BUILT
 //	release unpack ARCHIVE FOLDER          write the programs of an image into FOLDER
@@ -21,6 +22,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	channels "github.com/spawnery/spawnery-operator/api/agent/v1alpha1/released"
 	"github.com/spawnery/spawnery-operator/hack/release/store"
 )
 
@@ -29,6 +32,7 @@ const (
 	versionFile   = "VERSION"
 	changelogFile = "CHANGELOG.md"
 	storeFolder   = "bundles"
+	channelFolder = "api/agent/v1alpha1/released"
 )
 
 func main() {
@@ -48,6 +52,7 @@ func run(ctx context.Context, args []string) error {
 	}{
 		"check":        {1, func(a []string) error { return check(ctx, a[0]) }},
 		"cut":          {2, func(a []string) error { return cut(a[0], a[1]) }},
+		"channel":      {1, func(a []string) error { return keepChannel(a[0]) }},
 		"check-commit": {2, func(a []string) error { return checkCommit(ctx, a[0], a[1]) }},
 		"store":        {4, func(a []string) error { return add(a[0], a[1], a[2], a[3]) }},
 		"unpack":       {2, func(a []string) error { return unpack(a[0], a[1]) }},
@@ -110,6 +115,15 @@ func cut(version, date string) error {
 		return err
 	}
 	return os.WriteFile(versionFile, []byte(version+"\n"), 0o644)
+}
+
+// keepChannel writes how VERSION speaks, for later versions to be tested with.
+func keepChannel(version string) error {
+	content, err := channels.Encode(agentv1alpha1.File_api_agent_v1alpha1_channel_proto)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(channelFolder, channels.FileName(version)), content, 0o644)
 }
 
 // checkCommit says why the bundle of a commit cannot be stored, if it cannot.

@@ -5,10 +5,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	channels "github.com/spawnery/spawnery-operator/api/agent/v1alpha1/released"
+	"github.com/spawnery/spawnery-operator/hack/release/store"
 )
 
 func TestUnreleasedEntriesBecomeThoseOfTheVersion(t *testing.T) {
@@ -133,5 +137,35 @@ func wantRefusal(t *testing.T, err error, words string) {
 		t.Errorf("refused: %v", err)
 	case words != "" && (err == nil || !strings.Contains(err.Error(), words)):
 		t.Errorf("got error %v, want one with %q", err, words)
+	}
+}
+
+func TestTheChannelOfEveryStoredVersionIsKept(t *testing.T) {
+	stored, err := store.Versions("../../" + storeFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := channels.Versions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range stored {
+		if !slices.Contains(kept, version) {
+			t.Errorf("%s was released, and how it speaks is not in %s", version, channelFolder)
+		}
+	}
+}
+
+func TestAReleaseKeepsTheChannelOfItsTree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(channelFolder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), []string{"channel", "0.2.0"}); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(channelFolder, "0.2.0.json"))
+	if err != nil || !strings.Contains(string(content), `"ProxySession"`) {
+		t.Errorf("kept %q: %v", content, err)
 	}
 }

@@ -4,9 +4,11 @@ package agentserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -167,6 +169,23 @@ func (f *fixture) tell(watcher string) {
 	}
 }
 
+// knows is true once the agent has counted its game and has the manager's
+// limits: a question asked before would be answered by others.
+func (b *beside) knows(players int) bool {
+	b.Helper()
+	answer, err := http.Get("http://" + net.JoinHostPort(b.ip, "9358") + "/v1/self")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var self struct {
+		Players       *int
+		PlayableSlots int
+	}
+	err = json.NewDecoder(answer.Body).Decode(&self)
+	return err == nil && self.PlayableSlots == 2 && self.Players != nil && *self.Players == players
+}
+
 // TestWhoWatchesIsKnownAgainAfterARestart goes the whole way from a proxy's
 // roster to the door. Of two playable seats one is taken, and a watcher takes
 // none. What the agent and then the manager knew of that is lost.
@@ -174,38 +193,40 @@ func TestWhoWatchesIsKnownAgainAfterARestart(t *testing.T) {
 	first, b := enforcing(t), newBeside(t)
 	b.mount(first)
 	b.startAgent()
-	admitted := func(name string, bypass bool) func() bool {
+	admitted := func(name string) func() bool {
 		return func() bool {
-			_, err := b.ask(name, bypass)
+			_, err := b.ask(name, false)
 			return err == nil
 		}
 	}
-	first.eventually("the game is counted", admitted("Watcher", true))
+	refused := func(name, because string) {
+		t.Helper()
+		if _, err := b.ask(name, false); refusedAs(err) != seats.PlayableSeatsTaken {
+			t.Errorf("%s, so %s is refused: %v", because, name, err)
+		}
+	}
+	first.eventually("the limits", func() bool { return b.knows(0) })
+	if _, err := b.ask("Watcher", true); err != nil {
+		t.Fatal(err)
+	}
 	b.joins("Watcher")
-	first.eventually("the limits are in force", func() bool {
-		_, err := b.ask("Player1", false)
-		return err == nil && first.store.Server("a").Report.GetOnline() == 1
-	})
+	if _, err := b.ask("Player1", false); err != nil {
+		t.Fatal(err)
+	}
 	b.joins("Player1")
 
 	b.startAgent()
-	first.eventually("everybody counts, for nobody has said who watches", func() bool {
-		_, err := b.ask("Player2", false)
-		return refusedAs(err) == seats.PlayableSeatsTaken
-	})
+	first.eventually("the limits again", func() bool { return b.knows(2) })
+	refused("Player2", "nobody has said who watches")
 	first.tell("Watcher")
-	first.eventually("the watcher is known again", admitted("Player2", false))
+	first.eventually("the watcher is known again", admitted("Player2"))
 
 	second := enforcing(t)
 	b.mount(second)
 	b.startAgent()
-	second.eventually("the new manager knows of no watcher yet", func() bool {
-		_, err := b.ask("Player3", false)
-		return second.store.Server("a").Connected && refusedAs(err) == seats.PlayableSeatsTaken
-	})
+	second.eventually("the limits of the new manager", func() bool { return b.knows(2) })
+	refused("Player3", "the new manager knows of no watcher yet")
 	second.tell("Watcher")
-	second.eventually("the proxies said it again", admitted("Player3", false))
-	if _, err := b.ask("Player4", false); refusedAs(err) != seats.PlayableSeatsTaken {
-		t.Errorf("a third player of two: %v", err)
-	}
+	second.eventually("the proxies said it again", admitted("Player3"))
+	refused("Player4", "two play")
 }

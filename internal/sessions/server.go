@@ -48,7 +48,7 @@ type server struct {
 	settings   *agentv1alpha1.ServerSettings
 	save       *save
 	// wishes counts how often the agent began to want to know the network.
-	wishes int
+	wishes     int
 	comparison comparison
 }
 
