@@ -78,7 +78,7 @@ func updateRows() map[string]admissionRow {
 func createRows() map[string]admissionRow {
 	rows := map[string]admissionRow{}
 	for _, part := range []map[string]admissionRow{
-		networkRows(), proxyGroupRows(), groupTypeRows(), groupNumberRows(),
+		networkRows(), proxyGroupRows(), routingRows(), joinPermissionRows(), groupTypeRows(), groupNumberRows(),
 		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(), serverRows(), boostRows(),
 	} {
 		maps.Copy(rows, part)
@@ -258,36 +258,6 @@ func proxyGroupRows() map[string]admissionRow {
 			accept: `spec: {routing: {strategy: Fill}}`,
 			reject: `spec: {routing: {strategy: Random}}`,
 			want:   `spec.routing.strategy: Unsupported value: "Random": supported values: "Spread", "Fill"`,
-		},
-		"a forced host is a name": {
-			base:   "proxygroup",
-			accept: `spec: {routing: {forcedHosts: [{host: play.example.org, groups: [duels]}, {host: "*.münchen.example", groups: [duels, hub]}, {host: 203.0.113.7, groups: [hub]}]}}`,
-			reject: `spec: {routing: {forcedHosts: [{host: "play.example.org:25565", groups: [duels]}]}}`,
-			want:   `spec.routing.forcedHosts[0].host: Invalid value: "play.example.org:25565": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
-		},
-		"a forced host is in lower case": {
-			base:   "proxygroup",
-			accept: `spec: {routing: {forcedHosts: [{host: play.example.org, groups: [duels]}]}}`,
-			reject: `spec: {routing: {forcedHosts: [{host: Play.example.org, groups: [duels]}]}}`,
-			want:   `spec.routing.forcedHosts[0].host: Invalid value: "Play.example.org": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
-		},
-		"a wildcard stands for whole labels": {
-			base:   "proxygroup",
-			accept: `spec: {routing: {forcedHosts: [{host: "*.example.org", groups: [duels]}]}}`,
-			reject: `spec: {routing: {forcedHosts: [{host: "*lay.example.org", groups: [duels]}]}}`,
-			want:   `spec.routing.forcedHosts[0].host: Invalid value: "*lay.example.org": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
-		},
-		"a host is forced once": {
-			base:   "proxygroup",
-			accept: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}, {host: b.example.org, groups: [duels]}]}}`,
-			reject: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}, {host: a.example.org, groups: [hub]}]}}`,
-			want:   `spec.routing.forcedHosts[1]: Duplicate value: {"host":"a.example.org"}`,
-		},
-		"a forced host leads somewhere": {
-			base:   "proxygroup",
-			accept: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}]}}`,
-			reject: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: []}]}}`,
-			want:   "spec.routing.forcedHosts[0].groups: Invalid value: 0: spec.routing.forcedHosts[0].groups in body should have at least 1 items",
 		},
 		"players are held for some time or not at all": {
 			base:   "proxygroup",

@@ -313,3 +313,33 @@ type GameServer struct {
 	// +optional
 	User *ServerUser `json:"user,omitempty"`
 }
+
+// JoinMode says what becomes of players of whom a permission is not known.
+//
+// +kubebuilder:validation:Enum=Required;DenyOnly
+type JoinMode string
+
+const (
+	// JoinRequired lets in who was granted the permission.
+	JoinRequired JoinMode = "Required"
+	// JoinDenyOnly lets in who was not denied the permission.
+	JoinDenyOnly JoinMode = "DenyOnly"
+)
+
+// JoinPermission says who may join a group.
+type JoinPermission struct {
+	// node is the permission. Default: spawnery.join.<group>.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`
+	Node string `json:"node,omitempty"`
+
+	// mode is Required or DenyOnly. Required lets in who was granted the
+	// permission, DenyOnly everybody who was not denied it. In offline mode a
+	// grant counts only where its group has trustOfflineNames.
+	//
+	// +required
+	Mode JoinMode `json:"mode,omitempty"`
+}

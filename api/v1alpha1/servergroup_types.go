@@ -158,6 +158,15 @@ type ServerGroupSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Display name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	DisplayName string `json:"displayName,omitempty"`
 
+	// joinPermission says who may join this group, at a proxy's choice and when
+	// sent there by name. It is a permission of the Network's permissions, which
+	// proxies ask when a player comes; who is on a server stays. Read at runtime.
+	// Default: everybody may.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Permission to join",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	JoinPermission JoinPermission `json:"joinPermission,omitzero"`
+
 	// scaling sizes an Ephemeral group; required there, forbidden for
 	// Persistent.
 	//

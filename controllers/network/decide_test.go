@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -95,6 +96,32 @@ func TestOnlineModeChangesAtOnceOnlyWhileNoWorldExists(t *testing.T) {
 func TestManyClaimsAreCountedNotListed(t *testing.T) {
 	if got := list([]string{"c", "a", "b", "e", "d"}); got != "a, b, c and 2 more" {
 		t.Errorf("list = %q", got)
+	}
+}
+
+func TestTheDirectorySaysWhoMayJoin(t *testing.T) {
+	for name, row := range map[string]struct {
+		permission v1alpha1.JoinPermission
+		want       *agentv1alpha1.JoinPermission
+	}{
+		"everybody": {},
+		"who was granted it": {
+			v1alpha1.JoinPermission{Mode: v1alpha1.JoinRequired},
+			&agentv1alpha1.JoinPermission{Node: "spawnery.join.vip", Mode: agentv1alpha1.JoinMode_JOIN_MODE_REQUIRED},
+		},
+		"who was not denied it": {
+			v1alpha1.JoinPermission{Mode: v1alpha1.JoinDenyOnly, Node: "staff.chat"},
+			&agentv1alpha1.JoinPermission{Node: "staff.chat", Mode: agentv1alpha1.JoinMode_JOIN_MODE_DENY_ONLY},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := v1alpha1.ServerGroup{ObjectMeta: metav1.ObjectMeta{Name: "vip"}}
+			group.Spec.JoinPermission = row.permission
+			got := directoryOf(observation{serverGroups: []v1alpha1.ServerGroup{group}}).Groups[0].GetJoinPermission()
+			if !proto.Equal(got, row.want) {
+				t.Errorf("got %v, want %v", got, row.want)
+			}
+		})
 	}
 }
 

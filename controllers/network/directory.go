@@ -28,6 +28,7 @@ func directoryOf(seen observation) sessions.Directory {
 		groups[group.Name] = group
 		directory.Groups = append(directory.Groups, &agentv1alpha1.DirectoryGroup{
 			Name: group.Name, DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
+			JoinPermission: joinPermissionOf(group),
 		})
 	}
 	for _, server := range seen.servers {
@@ -37,6 +38,21 @@ func directoryOf(seen observation) sessions.Directory {
 	}
 	directory.Players = seen.players
 	return directory
+}
+
+// joinPermissionOf is nil where everybody may join.
+func joinPermissionOf(group *v1alpha1.ServerGroup) *agentv1alpha1.JoinPermission {
+	wanted := group.Spec.JoinPermission
+	permission := &agentv1alpha1.JoinPermission{Node: cmp.Or(wanted.Node, "spawnery.join."+group.Name)}
+	switch wanted.Mode {
+	case v1alpha1.JoinRequired:
+		permission.Mode = agentv1alpha1.JoinMode_JOIN_MODE_REQUIRED
+	case v1alpha1.JoinDenyOnly:
+		permission.Mode = agentv1alpha1.JoinMode_JOIN_MODE_DENY_ONLY
+	default:
+		return nil
+	}
+	return permission
 }
 
 // entryOf describes one server; group is nil when it is gone.

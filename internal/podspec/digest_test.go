@@ -81,6 +81,7 @@ func serverChoices() map[string]choice {
 		"playableSlots":                 runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.PlayableSlots = 3 }),
 		"enforcePlayableSlots":          runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.EnforcePlayableSlots = new(true) }),
 		"displayName":                   runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.DisplayName = "Changed" }),
+		"joinPermission":                runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.JoinPermission.Mode = v1alpha1.JoinRequired }),
 		"scaling":                       runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Scaling.MaxReplicas += 5 }),
 		"update":                        runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Update.MaxUnavailable = 7 }),
 		"replicas":                      runtimeOnly(func(s *v1alpha1.ServerGroupSpec) { s.Replicas = new(int32(7)) }),

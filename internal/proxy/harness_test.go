@@ -36,6 +36,7 @@ type network struct {
 	settings *agentv1alpha1.ProxySettings
 	proxies  []*Proxy
 	silent   bool // the manager says nothing
+	joins    map[string]*agentv1alpha1.JoinPermission
 
 	mu       sync.Mutex
 	revision uint64
@@ -165,7 +166,7 @@ func (n *network) publish() {
 		groups[entry.GetGroup()] = true
 	}
 	for group := range groups {
-		d.Groups = append(d.Groups, &agentv1alpha1.DirectoryGroup{Name: group})
+		d.Groups = append(d.Groups, &agentv1alpha1.DirectoryGroup{Name: group, JoinPermission: n.joins[group]})
 	}
 	for _, p := range n.proxies {
 		p.store.SetSettings(n.settings)

@@ -208,6 +208,58 @@ func (RoutingStrategy) EnumDescriptor() ([]byte, []int) {
 	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{2}
 }
 
+// JoinMode says what becomes of players of whom the permission is not known.
+type JoinMode int32
+
+const (
+	JoinMode_JOIN_MODE_UNSPECIFIED JoinMode = 0
+	// Only who was granted it may join.
+	JoinMode_JOIN_MODE_REQUIRED JoinMode = 1
+	// Everybody may join who was not denied it.
+	JoinMode_JOIN_MODE_DENY_ONLY JoinMode = 2
+)
+
+// Enum value maps for JoinMode.
+var (
+	JoinMode_name = map[int32]string{
+		0: "JOIN_MODE_UNSPECIFIED",
+		1: "JOIN_MODE_REQUIRED",
+		2: "JOIN_MODE_DENY_ONLY",
+	}
+	JoinMode_value = map[string]int32{
+		"JOIN_MODE_UNSPECIFIED": 0,
+		"JOIN_MODE_REQUIRED":    1,
+		"JOIN_MODE_DENY_ONLY":   2,
+	}
+)
+
+func (x JoinMode) Enum() *JoinMode {
+	p := new(JoinMode)
+	*p = x
+	return p
+}
+
+func (x JoinMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
+}
+
+func (JoinMode) Type() protoreflect.EnumType {
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
+}
+
+func (x JoinMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use JoinMode.Descriptor instead.
+func (JoinMode) EnumDescriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
+}
+
 // DoorState says who is let through to a server.
 type DoorState int32
 
@@ -252,11 +304,11 @@ func (x DoorState) String() string {
 }
 
 func (DoorState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[4].Descriptor()
 }
 
 func (DoorState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[4]
 }
 
 func (x DoorState) Number() protoreflect.EnumNumber {
@@ -265,7 +317,7 @@ func (x DoorState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DoorState.Descriptor instead.
 func (DoorState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
 }
 
 // Hello opens a session and announces what the sender understands.
@@ -2073,11 +2125,14 @@ func (x *DirectoryProxies) GetPlayers() int32 {
 
 // DirectoryGroup describes one ServerGroup; the list is always whole.
 type DirectoryGroup struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	DisplayName string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// Who may join. Absent: everybody. A proxy that does not know it lets
+	// everybody in.
+	JoinPermission *JoinPermission `protobuf:"bytes,3,opt,name=join_permission,json=joinPermission,proto3" json:"join_permission,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DirectoryGroup) Reset() {
@@ -2124,6 +2179,67 @@ func (x *DirectoryGroup) GetDisplayName() string {
 	return ""
 }
 
+func (x *DirectoryGroup) GetJoinPermission() *JoinPermission {
+	if x != nil {
+		return x.JoinPermission
+	}
+	return nil
+}
+
+// JoinPermission is what a player needs to be sent to a group, asked for or not.
+type JoinPermission struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The permission.
+	Node          string   `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Mode          JoinMode `protobuf:"varint,2,opt,name=mode,proto3,enum=spawnery.agent.v1alpha1.JoinMode" json:"mode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinPermission) Reset() {
+	*x = JoinPermission{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinPermission) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinPermission) ProtoMessage() {}
+
+func (x *JoinPermission) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
+func (*JoinPermission) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *JoinPermission) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *JoinPermission) GetMode() JoinMode {
+	if x != nil {
+		return x.Mode
+	}
+	return JoinMode_JOIN_MODE_UNSPECIFIED
+}
+
 // DirectoryServer is one server as proxies see it.
 type DirectoryServer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2149,7 +2265,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2277,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2290,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2386,10 +2502,14 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x10DirectoryProxies\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aproxies\x18\x02 \x01(\x05R\aproxies\x12\x18\n" +
-	"\aplayers\x18\x03 \x01(\x05R\aplayers\"G\n" +
+	"\aplayers\x18\x03 \x01(\x05R\aplayers\"\x99\x01\n" +
 	"\x0eDirectoryGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\"\xce\x02\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12P\n" +
+	"\x0fjoin_permission\x18\x03 \x01(\v2'.spawnery.agent.v1alpha1.JoinPermissionR\x0ejoinPermission\"[\n" +
+	"\x0eJoinPermission\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x125\n" +
+	"\x04mode\x18\x02 \x01(\x0e2!.spawnery.agent.v1alpha1.JoinModeR\x04mode\"\xce\x02\n" +
 	"\x0fDirectoryServer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n" +
@@ -2421,7 +2541,11 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x0fRoutingStrategy\x12 \n" +
 	"\x1cROUTING_STRATEGY_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17ROUTING_STRATEGY_SPREAD\x10\x01\x12\x19\n" +
-	"\x15ROUTING_STRATEGY_FILL\x10\x02*\x82\x01\n" +
+	"\x15ROUTING_STRATEGY_FILL\x10\x02*V\n" +
+	"\bJoinMode\x12\x19\n" +
+	"\x15JOIN_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12JOIN_MODE_REQUIRED\x10\x01\x12\x17\n" +
+	"\x13JOIN_MODE_DENY_ONLY\x10\x02*\x82\x01\n" +
 	"\tDoorState\x12\x1a\n" +
 	"\x16DOOR_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fDOOR_STATE_OPEN\x10\x01\x12\x16\n" +
@@ -2444,84 +2568,88 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 	return file_api_agent_v1alpha1_channel_proto_rawDescData
 }
 
-var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(GameState)(0),                // 0: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 1: spawnery.agent.v1alpha1.ForwardingState
 	(RoutingStrategy)(0),          // 2: spawnery.agent.v1alpha1.RoutingStrategy
-	(DoorState)(0),                // 3: spawnery.agent.v1alpha1.DoorState
-	(*Hello)(nil),                 // 4: spawnery.agent.v1alpha1.Hello
-	(*Welcome)(nil),               // 5: spawnery.agent.v1alpha1.Welcome
-	(*Player)(nil),                // 6: spawnery.agent.v1alpha1.Player
-	(*ServerMessage)(nil),         // 7: spawnery.agent.v1alpha1.ServerMessage
-	(*ServerReport)(nil),          // 8: spawnery.agent.v1alpha1.ServerReport
-	(*SaveResult)(nil),            // 9: spawnery.agent.v1alpha1.SaveResult
-	(*ServerOrder)(nil),           // 10: spawnery.agent.v1alpha1.ServerOrder
-	(*ServerSettings)(nil),        // 11: spawnery.agent.v1alpha1.ServerSettings
-	(*Watchers)(nil),              // 12: spawnery.agent.v1alpha1.Watchers
-	(*SaveOrder)(nil),             // 13: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 14: spawnery.agent.v1alpha1.ProxyMessage
-	(*ProxyReport)(nil),           // 15: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 16: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 17: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 18: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 19: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 20: spawnery.agent.v1alpha1.ProxyOrder
-	(*ProxySettings)(nil),         // 21: spawnery.agent.v1alpha1.ProxySettings
-	(*ForcedHost)(nil),            // 22: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 23: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 24: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 25: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 26: spawnery.agent.v1alpha1.DirectoryGroup
-	(*DirectoryServer)(nil),       // 27: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(JoinMode)(0),                 // 3: spawnery.agent.v1alpha1.JoinMode
+	(DoorState)(0),                // 4: spawnery.agent.v1alpha1.DoorState
+	(*Hello)(nil),                 // 5: spawnery.agent.v1alpha1.Hello
+	(*Welcome)(nil),               // 6: spawnery.agent.v1alpha1.Welcome
+	(*Player)(nil),                // 7: spawnery.agent.v1alpha1.Player
+	(*ServerMessage)(nil),         // 8: spawnery.agent.v1alpha1.ServerMessage
+	(*ServerReport)(nil),          // 9: spawnery.agent.v1alpha1.ServerReport
+	(*SaveResult)(nil),            // 10: spawnery.agent.v1alpha1.SaveResult
+	(*ServerOrder)(nil),           // 11: spawnery.agent.v1alpha1.ServerOrder
+	(*ServerSettings)(nil),        // 12: spawnery.agent.v1alpha1.ServerSettings
+	(*Watchers)(nil),              // 13: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 14: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 15: spawnery.agent.v1alpha1.ProxyMessage
+	(*ProxyReport)(nil),           // 16: spawnery.agent.v1alpha1.ProxyReport
+	(*RosterEntry)(nil),           // 17: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 18: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 19: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 20: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 21: spawnery.agent.v1alpha1.ProxyOrder
+	(*ProxySettings)(nil),         // 22: spawnery.agent.v1alpha1.ProxySettings
+	(*ForcedHost)(nil),            // 23: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 24: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 25: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 26: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 27: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 28: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 29: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
-	4,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	8,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	9,  // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	28, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	5,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	9,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	10, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	30, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	6,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	28, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	6,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	5,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	11, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	13, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	12, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	24, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	6,  // 14: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	4,  // 15: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	15, // 16: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	28, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	16, // 18: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	17, // 19: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	18, // 20: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	19, // 21: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	28, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	6,  // 23: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	7,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	30, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	7,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	12, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	14, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	13, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	25, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	7,  // 14: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	5,  // 15: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	16, // 16: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	30, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	17, // 18: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	18, // 19: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	19, // 20: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	20, // 21: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	30, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	7,  // 23: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
 	1,  // 24: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	5,  // 25: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	21, // 26: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	24, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	6,  // 25: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	22, // 26: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	25, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
 	2,  // 28: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	23, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	22, // 30: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	27, // 31: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	26, // 32: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	25, // 33: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	3,  // 34: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	7,  // 35: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	14, // 36: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	10, // 37: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	20, // 38: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	37, // [37:39] is the sub-list for method output_type
-	35, // [35:37] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	24, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	23, // 30: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	29, // 31: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	27, // 32: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	26, // 33: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	28, // 34: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	3,  // 35: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	4,  // 36: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	8,  // 37: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	15, // 38: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	11, // 39: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	21, // 40: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	39, // [39:41] is the sub-list for method output_type
+	37, // [37:39] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -2552,14 +2680,14 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[23].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   24,
+			NumEnums:      5,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

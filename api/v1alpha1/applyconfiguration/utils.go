@@ -34,6 +34,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.GameServerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("GroupReference"):
 		return &apiv1alpha1.GroupReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("JoinPermission"):
+		return &apiv1alpha1.JoinPermissionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("KeyReference"):
 		return &apiv1alpha1.KeyReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LocalReference"):

@@ -59,19 +59,22 @@ func (v *View) Moving() []*agentv1alpha1.DirectoryServer {
 // Groups lists the groups by name.
 func (v *View) Groups() []*agentv1alpha1.DirectoryGroup { return v.groups }
 
-// HasGroup reports whether there is such a group.
-func (v *View) HasGroup(name string) bool {
-	return slices.ContainsFunc(v.groups, func(g *agentv1alpha1.DirectoryGroup) bool { return g.GetName() == name })
+// Group finds a group by name; nil when there is none.
+func (v *View) Group(name string) *agentv1alpha1.DirectoryGroup {
+	for _, g := range v.groups {
+		if g.GetName() == name {
+			return g
+		}
+	}
+	return nil
 }
+
+// HasGroup reports whether there is such a group.
+func (v *View) HasGroup(name string) bool { return v.Group(name) != nil }
 
 // DisplayName is what players read instead of the group's name.
 func (v *View) DisplayName(group string) string {
-	for _, g := range v.groups {
-		if g.GetName() == group {
-			return cmp.Or(g.GetDisplayName(), group)
-		}
-	}
-	return group
+	return cmp.Or(v.Group(group).GetDisplayName(), group)
 }
 
 // directory is the view's server list as the manager would send it.

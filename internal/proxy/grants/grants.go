@@ -54,6 +54,20 @@ func (b *Book) Privilege(who permissions.Player, group string) routing.Privilege
 	return routing.Ordinary
 }
 
+// MayJoin reports whether the player may be sent to a group. What is not known
+// of them is a no where the group requires its permission, and else a yes.
+func (b *Book) MayJoin(who permissions.Player, group string) bool {
+	needed := b.store.View().Group(group).GetJoinPermission()
+	switch needed.GetMode() {
+	case agentv1alpha1.JoinMode_JOIN_MODE_UNSPECIFIED:
+		return true
+	case agentv1alpha1.JoinMode_JOIN_MODE_DENY_ONLY:
+		return b.current().Check(who, needed.GetNode()) != permissions.Denied
+	case agentv1alpha1.JoinMode_JOIN_MODE_REQUIRED:
+	}
+	return b.Holds(who, needed.GetNode())
+}
+
 // current makes the rules anew when the settings have changed.
 func (b *Book) current() *permissions.Rules {
 	settings := b.store.View().Settings

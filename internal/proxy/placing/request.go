@@ -67,6 +67,9 @@ const (
 	LackSeats
 	// LackAnswers: there are servers, and their agents did not answer.
 	LackAnswers
+	// LackPermission: the player may join none of the groups. No Finder says so:
+	// it is not asked then.
+	LackPermission
 )
 
 // NoPlace is returned when no server has a seat for the player.
@@ -83,6 +86,8 @@ func (n *NoPlace) Error() string {
 		return fmt.Sprintf("no server can be joined, %q was wanted first", n.Group)
 	case LackSeats:
 		return fmt.Sprintf("no server has a free seat, %q was wanted first", n.Group)
+	case LackPermission:
+		return fmt.Sprintf("no group may be joined, %q was wanted first", n.Group)
 	case LackAnswers:
 		return fmt.Sprintf("no agent answered, %q was wanted first", n.Group)
 	}

@@ -30,6 +30,11 @@ func (p *Player) direct(ctx context.Context) {
 	defer p.leaveCurrent()
 	p.journey = p.begin(routing.ByChoice)
 	p.journey.first = p.forced()
+	for _, group := range p.journey.first {
+		if !p.mayJoin(group) {
+			p.onLanding(messages.Text(messages.JoinDenied, p.groupName(group)))
+		}
+	}
 	for p.settle(ctx) {
 		for p.journey == nil {
 			select {
@@ -130,7 +135,11 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	view := p.world.Store.View()
 	p.journey.forget(view)
 	request := p.request(p.journey.claim)
-	request.Groups = inOrder(p.journey.first, view.Settings.GetFallbackGroups())
+	groups := inOrder(p.journey.first, view.Settings.GetFallbackGroups())
+	request.Groups = p.joinable(groups)
+	if len(request.Groups) == 0 && len(groups) > 0 {
+		return nil, &placing.NoPlace{Lack: placing.LackPermission, Group: groups[0]}
+	}
 	request.Exclude = p.journey.excluded(now)
 	place, err := p.world.Finder.Find(ctx, request)
 	if err == nil || now.Before(p.journey.deadline) || request.Claim != routing.ByChoice {
@@ -139,6 +148,19 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	request.Claim = routing.ByNeed
 	return p.world.Finder.Find(ctx, request)
 }
+
+// joinable are the groups the player may be sent to. Nobody waits for another.
+func (p *Player) joinable(groups []string) []string {
+	may := make([]string, 0, len(groups))
+	for _, group := range groups {
+		if p.mayJoin(group) {
+			may = append(may, group)
+		}
+	}
+	return may
+}
+
+func (p *Player) mayJoin(group string) bool { return p.world.Grants.MayJoin(p.identity, group) }
 
 // forced are the groups of the host that the player connected to.
 func (p *Player) forced() []string {

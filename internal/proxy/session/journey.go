@@ -112,9 +112,10 @@ func (j *journey) learn(server string, err error, now time.Time) {
 }
 
 // over reports whether the player is sent away: they have waited long enough,
-// or servers refused them in person and there is no other one.
+// they may join no group, or servers refused them in person and there is no
+// other one.
 func (j *journey) over(lack *placing.NoPlace, now time.Time) bool {
-	return !now.Before(j.deadline) || j.refused && lack.Lack == placing.LackServers
+	return !now.Before(j.deadline) || lack.Lack == placing.LackPermission || j.refused && lack.Lack == placing.LackServers
 }
 
 // farewell is what a player without a place is told.
@@ -122,6 +123,8 @@ func (j *journey) farewell(lack *placing.NoPlace, group mcproto.Text) mcproto.Te
 	switch {
 	case j.told:
 		return j.why
+	case lack.Lack == placing.LackPermission:
+		return messages.Text(messages.JoinDenied, group)
 	case j.hold > 0:
 		return messages.Text(messages.HoldEnded, group)
 	case lack.Lack == placing.LackSeats:

@@ -32,6 +32,9 @@ type order struct {
 // errBusy says that the player is on the way to a server already.
 var errBusy = errors.New("the player is on the way to a server already")
 
+// errDenied says that the player lacks the permission of a group.
+var errDenied = errors.New("the player may not join the group")
+
 // Switched says why a switch did not happen, in words for the player.
 type Switched struct {
 	Reason mcproto.Text
@@ -51,7 +54,7 @@ func (p *Player) Leave(server string) {
 		request: p.request(routing.ByNeed), from: server, why: messages.FallbackClosing, limit: p.world.Moves,
 		stuck: func(lacking bool) { p.stand(func(s *Standing) { s.Stuck = lacking }) },
 	}
-	o.request.Groups = p.world.Store.View().Settings.GetFallbackGroups()
+	o.request.Groups = p.joinable(p.world.Store.View().Settings.GetFallbackGroups())
 	select {
 	case p.orders <- o:
 	default:
@@ -68,9 +71,15 @@ func (p *Player) Switch(ctx context.Context, target string) error {
 		if p.Standing().Server == target {
 			return &Switched{Reason: messages.Text(messages.JoinHere, mcproto.Plain(target))}
 		}
+		if group := view.Server(target).GetGroup(); !p.mayJoin(group) {
+			return p.denied(group)
+		}
 		o.request = p.request(routing.ByName)
 		o.request.Server = target
 	case view.HasGroup(target):
+		if !p.mayJoin(target) {
+			return p.denied(target)
+		}
 		o.request = p.request(routing.ByChoice)
 		o.request.Groups = []string{target}
 	default:
@@ -91,6 +100,11 @@ func (p *Player) Switch(ctx context.Context, target string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("switching to %s: %w", target, context.Cause(ctx))
 	}
+}
+
+// denied is the answer to who may not join a group.
+func (p *Player) denied(group string) error {
+	return &Switched{Reason: messages.Text(messages.JoinDenied, p.groupName(group)), Cause: errDenied}
 }
 
 // carryOut moves a player who is in a world, or leaves them there.

@@ -45,6 +45,8 @@ type Commands interface {
 type Grants interface {
 	// Privilege is what they add to joining a group.
 	Privilege(who permissions.Player, group string) routing.Privilege
+	// MayJoin reports whether the player may be sent to a group.
+	MayJoin(who permissions.Player, group string) bool
 }
 
 // World is what a player's stay needs of the rest of the proxy.

@@ -64,6 +64,7 @@ func (nobody) Literals(permissions.Player) []string                   { return n
 func (nobody) Run(permissions.Player, string) ([]mcproto.Text, bool)  { return nil, false }
 func (nobody) Suggest(permissions.Player, string) ([]string, bool)    { return nil, false }
 func (nobody) Privilege(permissions.Player, string) routing.Privilege { return routing.Ordinary }
+func (nobody) MayJoin(permissions.Player, string) bool                { return true }
 
 func protocol(t testing.TB) *mcproto.Protocol {
 	t.Helper()

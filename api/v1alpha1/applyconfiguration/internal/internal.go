@@ -145,6 +145,17 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.GroupType
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.JoinMode
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.JoinPermission
+  map:
+    fields:
+    - name: mode
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.JoinMode
+    - name: node
+      type:
+        scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.KeyReference
   map:
     fields:
@@ -562,6 +573,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: image
       type:
         scalar: string
+    - name: joinPermission
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.JoinPermission
     - name: maxPlayers
       type:
         scalar: numeric

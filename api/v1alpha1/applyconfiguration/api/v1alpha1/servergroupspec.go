@@ -39,6 +39,11 @@ type ServerGroupSpecApplyConfiguration struct {
 	EnforcePlayableSlots *bool `json:"enforcePlayableSlots,omitempty"`
 	// displayName is what players read. Default: the group's name.
 	DisplayName *string `json:"displayName,omitempty"`
+	// joinPermission says who may join this group, at a proxy's choice and when
+	// sent there by name. It is a permission of the Network's permissions, which
+	// proxies ask when a player comes; who is on a server stays. Read at runtime.
+	// Default: everybody may.
+	JoinPermission *JoinPermissionApplyConfiguration `json:"joinPermission,omitempty"`
 	// scaling sizes an Ephemeral group; required there, forbidden for
 	// Persistent.
 	Scaling *ScalingApplyConfiguration `json:"scaling,omitempty"`
@@ -142,6 +147,14 @@ func (b *ServerGroupSpecApplyConfiguration) WithEnforcePlayableSlots(value bool)
 // If called multiple times, the DisplayName field is set to the value of the last call.
 func (b *ServerGroupSpecApplyConfiguration) WithDisplayName(value string) *ServerGroupSpecApplyConfiguration {
 	b.DisplayName = &value
+	return b
+}
+
+// WithJoinPermission sets the JoinPermission field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the JoinPermission field is set to the value of the last call.
+func (b *ServerGroupSpecApplyConfiguration) WithJoinPermission(value *JoinPermissionApplyConfiguration) *ServerGroupSpecApplyConfiguration {
+	b.JoinPermission = value
 	return b
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+func routingRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"a forced host is a name": {
+			base:   "proxygroup",
+			accept: `spec: {routing: {forcedHosts: [{host: play.example.org, groups: [duels]}, {host: "*.münchen.example", groups: [duels, hub]}, {host: 203.0.113.7, groups: [hub]}]}}`,
+			reject: `spec: {routing: {forcedHosts: [{host: "play.example.org:25565", groups: [duels]}]}}`,
+			want:   `spec.routing.forcedHosts[0].host: Invalid value: "play.example.org:25565": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
+		},
+		"a forced host is in lower case": {
+			base:   "proxygroup",
+			accept: `spec: {routing: {forcedHosts: [{host: play.example.org, groups: [duels]}]}}`,
+			reject: `spec: {routing: {forcedHosts: [{host: Play.example.org, groups: [duels]}]}}`,
+			want:   `spec.routing.forcedHosts[0].host: Invalid value: "Play.example.org": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
+		},
+		"a wildcard stands for whole labels": {
+			base:   "proxygroup",
+			accept: `spec: {routing: {forcedHosts: [{host: "*.example.org", groups: [duels]}]}}`,
+			reject: `spec: {routing: {forcedHosts: [{host: "*lay.example.org", groups: [duels]}]}}`,
+			want:   `spec.routing.forcedHosts[0].host: Invalid value: "*lay.example.org": host must be a DNS name in lower case without a port, such as play.example.org, or *. and one`,
+		},
+		"a host is forced once": {
+			base:   "proxygroup",
+			accept: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}, {host: b.example.org, groups: [duels]}]}}`,
+			reject: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}, {host: a.example.org, groups: [hub]}]}}`,
+			want:   `spec.routing.forcedHosts[1]: Duplicate value: {"host":"a.example.org"}`,
+		},
+		"a forced host leads somewhere": {
+			base:   "proxygroup",
+			accept: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: [duels]}]}}`,
+			reject: `spec: {routing: {forcedHosts: [{host: a.example.org, groups: []}]}}`,
+			want:   "spec.routing.forcedHosts[0].groups: Invalid value: 0: spec.routing.forcedHosts[0].groups in body should have at least 1 items",
+		},
+	}
+}
+
+func joinPermissionRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"a permission to join has a mode": {
+			base:   "ephemeral",
+			accept: `spec: {joinPermission: {mode: Required}}`,
+			reject: `spec: {joinPermission: {node: vip}}`,
+			want:   "spec.joinPermission.mode: Required value",
+		},
+		"a mode to join is known": {
+			base:   "persistent",
+			accept: `spec: {joinPermission: {mode: DenyOnly, node: my-server.vip}}`,
+			reject: `spec: {joinPermission: {mode: Optional}}`,
+			want:   `spec.joinPermission.mode: Unsupported value: "Optional": supported values: "Required", "DenyOnly"`,
+		},
+		"a permission to join is one node": {
+			base:   "ephemeral",
+			accept: `spec: {joinPermission: {mode: Required, node: spawnery.join.vip}}`,
+			reject: `spec: {joinPermission: {mode: Required, node: "spawnery.join.*"}}`,
+			want:   `spec.joinPermission.node: Invalid value: "spawnery.join.*": spec.joinPermission.node in body should match '^[a-z0-9_-]+(\.[a-z0-9_-]+)*$'`,
+		},
+	}
+}
