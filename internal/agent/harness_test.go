@@ -39,6 +39,8 @@ type pod struct {
 	ip   string
 	// managementSecret is what prepare gave the agent.
 	managementSecret string
+	// forwardingSecrets are those of the network, the one in force first.
+	forwardingSecrets []string
 	// clock of the agent.
 	clock clock.WithTicker
 	// channel is where the manager is; nowhere in most tests.
@@ -57,7 +59,8 @@ func newPod(t *testing.T) *pod {
 	n := pods.Add(1)
 	return &pod{
 		t: t, clock: clock.RealClock{}, managementSecret: managementSecret, runDir: t.TempDir(),
-		ip: fmt.Sprintf("127.%d.%d.%d", 60+os.Getpid()%100, n/250, n%250+1),
+		forwardingSecrets: []string{forwardingSecret},
+		ip:                fmt.Sprintf("127.%d.%d.%d", 60+os.Getpid()%100, n/250, n%250+1),
 		spec: serverspec.Spec{
 			Server: "lobby-ab2c", Group: "lobby", Flavor: serverspec.FlavorPaper,
 			DataDir: "/data", Port: 25565, MaxPlayers: 50,
@@ -108,9 +111,13 @@ func (p *pod) startAgent() {
 		p.t.Fatal(err)
 	}
 	p.channel.Version, p.channel.Clock = "1.2.3", p.clock
+	var secrets [][]byte
+	for _, secret := range p.forwardingSecrets {
+		secrets = append(secrets, []byte(secret))
+	}
 	beside, err := agent.New(agent.Config{
 		Spec: p.spec, GameHost: p.ip, Listener: listener, LocalListener: plugins, RunDir: p.runDir,
-		ManagementSecret: p.managementSecret, ForwardingSecrets: [][]byte{[]byte(forwardingSecret)},
+		ManagementSecret: p.managementSecret, ForwardingSecrets: secrets,
 		Channel: p.channel,
 	})
 	if err != nil {

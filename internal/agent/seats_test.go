@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -105,37 +103,6 @@ func TestAReleasedSeatIsFreeAtOnce(t *testing.T) {
 	}
 	if _, err := client.Ask(t.Context(), address, p.ask(person(3))); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAThousandWhoAskAtOnceNeverOvershoot(t *testing.T) {
-	const rush, slots = 1000, 12
-	p := open(t, slots)
-	client, address := p.proxy()
-	var admitted atomic.Int32
-	var running sync.WaitGroup
-	queue := make(chan int)
-	for range 64 {
-		running.Go(func() {
-			for n := range queue {
-				_, err := client.Ask(t.Context(), address, p.ask(person(n)))
-				var refused *seats.Refusal
-				switch {
-				case err == nil:
-					admitted.Add(1)
-				case !errors.As(err, &refused) || refused.Reason != seats.Full:
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for n := range rush {
-		queue <- n
-	}
-	close(queue)
-	running.Wait()
-	if got := admitted.Load(); got != slots {
-		t.Errorf("%d were admitted, want %d", got, slots)
 	}
 }
 

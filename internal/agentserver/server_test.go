@@ -257,6 +257,26 @@ func TestTheProtocolIsKept(t *testing.T) {
 	}
 }
 
+func TestAMessageOutOfAllProportionEndsTheSession(t *testing.T) {
+	f := newFixture(t, Limits{}, clock.RealClock{})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	stream, err := f.dial().ServerSession(withToken(ctx, "spawnery-server/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := &agentv1alpha1.ServerReport{Detail: strings.Repeat("x", largestMessage)}
+	for _, message := range []*agentv1alpha1.ServerMessage{serverHello(), {Message: &agentv1alpha1.ServerMessage_Report{Report: large}}} {
+		_ = stream.Send(message)
+	}
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if status.Code(err) != codes.ResourceExhausted || f.store.Server("a").Report != nil {
+		t.Errorf("the session ended with %v, and %v was taken in", err, f.store.Server("a").Report)
+	}
+}
+
 func TestASilentStreamEndsWithoutAHello(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Now())
 	f := newFixture(t, Limits{}, clk)

@@ -6,15 +6,20 @@
 package fence
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 )
 
 // ErrNotLeading is in the error of every write that was refused. It did not
@@ -86,8 +91,16 @@ func writes(request *http.Request) bool {
 	return request.Method != http.MethodGet && request.Method != http.MethodHead
 }
 
+// released says that the lease is given up: whoever wants it may have it now.
+func (f *Fence) released() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.renewed = time.Time{}
+}
+
 // watching sees what becomes of writes to leases. A renewal counts from when it
-// was sent: that is when others began to wait.
+// was sent: that is when others began to wait. A release counts before it is
+// sent, whatever comes of it: its answer may be lost on the way.
 type watching struct {
 	fence *Fence
 	next  http.RoundTripper
@@ -95,12 +108,46 @@ type watching struct {
 
 // RoundTrip implements http.RoundTripper.
 func (w *watching) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !writes(request) || !strings.Contains(request.URL.Path, "/leases") {
+		return w.next.RoundTrip(request)
+	}
+	holder, err := holderIn(request)
+	if err != nil {
+		return nil, err
+	}
+	if holder == "" {
+		w.fence.released()
+		return w.next.RoundTrip(request)
+	}
 	sent := w.fence.clock.Now()
 	response, err := w.next.RoundTrip(request)
-	if err == nil && writes(request) && strings.Contains(request.URL.Path, "/leases") && response.StatusCode < http.StatusMultipleChoices {
+	if err == nil && response.StatusCode < http.StatusMultipleChoices {
 		w.fence.renewedAt(sent)
 	}
 	return response, err
+}
+
+// holderIn is who holds the lease once the request was carried out; empty for
+// nobody. The request's body can be read again afterwards.
+func holderIn(request *http.Request) (string, error) {
+	if request.Body == nil {
+		return "", nil
+	}
+	content, err := io.ReadAll(request.Body)
+	if err := errors.Join(err, request.Body.Close()); err != nil {
+		return "", fmt.Errorf("reading a lease that is to be written: %w", err)
+	}
+	request.Body = io.NopCloser(bytes.NewReader(content))
+	// In JSON or in another form that the API server takes.
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(content, nil, nil)
+	if err != nil {
+		return "", fmt.Errorf("reading a lease that is to be written: %w", err)
+	}
+	lease, ok := object.(*coordinationv1.Lease)
+	if !ok {
+		return "", fmt.Errorf("a lease is to be written as %T", object)
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), nil
 }
 
 // guarding lets reads pass always.

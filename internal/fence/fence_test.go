@@ -3,14 +3,23 @@
 package fence_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/spawnery/spawnery-operator/internal/fence"
@@ -32,13 +41,18 @@ type world struct {
 	answer            int
 	took              time.Duration
 	reached           int
+	leases            http.HandlerFunc // in place of the one answer
 	election, working *http.Client
 	url               string
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 9, 18, 20, 0, 0, 0, time.UTC)), answer: http.StatusOK}
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		if w.leases != nil && strings.Contains(request.URL.Path, "/leases") {
+			w.leases(out, request)
+			return
+		}
 		w.reached++
 		w.clock.Step(w.took)
 		out.WriteHeader(w.answer)
@@ -71,11 +85,30 @@ func (w *world) send(client *http.Client, method, path string) error {
 	return err
 }
 
-func (w *world) renew() {
+// elector writes leases as the election does.
+func (w *world) elector() coordinationclient.LeaseInterface {
 	w.t.Helper()
-	if err := w.send(w.election, http.MethodPut, lease); err != nil {
+	client, err := coordinationclient.NewForConfigAndClient(&rest.Config{Host: w.url}, w.election)
+	if err != nil {
 		w.t.Fatal(err)
 	}
+	return client.Leases("spawnery-system")
+}
+
+// write has the lease held by somebody, or by nobody.
+func (w *world) write(holder string) {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "spawnery-manager"}}
+	if holder != "" {
+		lease.Spec.HolderIdentity = &holder
+	}
+	// What comes of it is the world's.
+	_, _ = w.elector().Update(w.t.Context(), lease, metav1.UpdateOptions{})
+}
+
+func (w *world) renew() {
+	w.t.Helper()
+	w.write("manager-a")
 }
 
 // check wants a write to be let through, or to be refused before it reaches
@@ -135,4 +168,79 @@ func TestWhatIsNoRenewalDoesNotCount(t *testing.T) {
 		}
 		w.check(false)
 	}
+}
+
+// A manager that gave its lease up on its way out may still have something
+// under way, and the next one leads at once.
+func TestARenewalThatNamesNobodyIsARelease(t *testing.T) {
+	for name, answer := range map[string]int{"carried out": http.StatusOK, "with an answer that is lost": http.StatusBadGateway} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.renew()
+			w.check(true)
+			w.answer = answer
+			w.write("")
+			w.answer = http.StatusOK
+			w.check(false)
+			w.renew()
+			w.check(true)
+		})
+	}
+}
+
+// The election of a manager that ends is the one that client-go runs.
+func TestAnElectionThatEndsLeavesNothingToWrite(t *testing.T) {
+	w := newWorld(t)
+	var held *coordinationv1.Lease
+	w.leases = func(out http.ResponseWriter, request *http.Request) {
+		if request.Method != http.MethodGet {
+			content, err := io.ReadAll(request.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			held = &coordinationv1.Lease{}
+			if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(content, nil, held); err != nil {
+				t.Error(err)
+			}
+		}
+		out.Header().Set("Content-Type", "application/json")
+		if held == nil {
+			out.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(out).Encode(held)
+	}
+	client, err := coordinationclient.NewForConfigAndClient(&rest.Config{Host: w.url}, w.election)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leading := make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: "spawnery-system", Name: "spawnery-manager"}, Client: client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: "manager-a"},
+		},
+		LeaseDuration: 15 * time.Second, RenewDeadline: limit, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(leading) },
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		elector.Run(ctx)
+	}()
+	<-leading
+	w.check(true)
+	cancel()
+	<-ended
+	if held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" {
+		t.Fatalf("%s holds the lease", *held.Spec.HolderIdentity)
+	}
+	w.check(false)
 }
