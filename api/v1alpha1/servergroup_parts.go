@@ -307,6 +307,17 @@ type GameServer struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Template layers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Template []TemplateLayer `json:"template,omitempty"`
 
+	// overlayEnv names variables of env whose values may stand in the files of
+	// configOverlay, as ${env:NAME}. What such a value takes from another
+	// variable by $(NAME) must be listed too. Default: none.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	OverlayEnv []string `json:"overlayEnv,omitempty"`
+
 	// user that game and agent run as. Default: that of the Network's
 	// defaults.
 	//

@@ -96,6 +96,7 @@ type Scaling struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || self.type == 'Ephemeral'",message="update is only allowed for type Ephemeral"
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || !has(self.update.minAvailable) || !has(self.scaling) || self.update.minAvailable < self.scaling.maxReplicas",message="update.minAvailable must be less than scaling.maxReplicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.mounts) || self.mounts.all(mount, mount.mountPath != self.server.dataDir && !self.server.dataDir.startsWith(mount.mountPath + '/'))",message="a mount must not cover server.dataDir"
+// +kubebuilder:validation:XValidation:rule="!has(self.server.overlayEnv) || self.server.overlayEnv.all(name, has(self.env) && self.env.exists(variable, variable.name == name))",message="server.overlayEnv must name variables of env"
 // +kubebuilder:validation:XValidation:rule="self.server.flavor != 'Fabric' || self.server.forwarding != 'Velocity' || !has(self.env) || !self.env.exists(variable, variable.name.startsWith('FABRIC_PROXY_SECRET'))",message="env names beginning FABRIC_PROXY_SECRET belong to the operator with flavor Fabric: use forwardingSecretRef of the Network"
 type ServerGroupSpec struct {
 	// networkRef names the Network this group belongs to. Immutable.
@@ -264,6 +265,19 @@ type ServerGroupSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Mounts",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Mounts []Mount `json:"mounts,omitempty"`
+
+	// configOverlay lays files over the prepared ones before the game starts,
+	// with ${SPAWNERY_SERVER}, ${SPAWNERY_GROUP}, ${SPAWNERY_ORDINAL} and, for
+	// names in server.overlayEnv, ${env:NAME} replaced; $${ stands for ${. Keys
+	// that the operator sets are refused. Of two files at one path the later is
+	// laid over the earlier. An edit of a ConfigMap reaches servers that start
+	// after it. Default: none.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Configuration overlay",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ConfigOverlay []ConfigOverlay `json:"configOverlay,omitempty"`
 
 	// resources of the game container. Default: those of the Network's
 	// defaults.

@@ -43,9 +43,9 @@ serve    with --local, answers plugins in the name of a server that does not exi
 
 // places are the paths of a pod; they differ only outside of one.
 type places struct {
-	specFile, runDir, forwardingDir, channelDir, tokenFile, terminationLog, listen, listenLocal string
-	programDir, layersDataDir                                                                   string
-	verbosity                                                                                   int
+	specFile, runDir, forwardingDir, overlayDir, channelDir, tokenFile, terminationLog, listen, listenLocal string
+	programDir, layersDataDir                                                                               string
+	verbosity                                                                                               int
 }
 
 func main() {
@@ -61,6 +61,7 @@ func main() {
 	flags.StringVar(&at.specFile, "spec-file", "", "file with the server's spec; default: the variable "+serverspec.Variable)
 	flags.StringVar(&at.runDir, "run-dir", serverspec.RunDir, "directory that prepare and run share")
 	flags.StringVar(&at.forwardingDir, "forwarding-dir", serverspec.ForwardingDir, "directory with the forwarding secret")
+	flags.StringVar(&at.overlayDir, "overlay-dir", serverspec.OverlayDir, "directory with the owner's ConfigMaps")
 	flags.StringVar(&at.channelDir, "channel-dir", serverspec.ChannelDir, "directory with the manager's address and CA")
 	flags.StringVar(&at.tokenFile, "token-file", serverspec.TokenFile, "file with the pod's token")
 	flags.StringVar(&at.terminationLog, "termination-log", serverspec.TerminationLog, "file that takes the reason why prepare failed")
@@ -101,7 +102,10 @@ func prepareData(ctx context.Context, at places) error {
 	syscall.Umask(0o002)
 	spec, err := readSpec(at.specFile)
 	if err == nil {
-		err = prepare.Run(ctx, prepare.Config{Spec: spec, RunDir: at.runDir, ForwardingDir: at.forwardingDir})
+		err = prepare.Run(ctx, prepare.Config{
+			Spec: spec, RunDir: at.runDir, ForwardingDir: at.forwardingDir,
+			OverlayDir: at.overlayDir, Variable: os.LookupEnv,
+		})
 	}
 	return explained(at, err)
 }

@@ -3,6 +3,7 @@
 package passes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onsi/gomega"
@@ -27,6 +28,7 @@ func reasonPasses() map[string]func(*world) {
 		"admission that refuses a proxy":                 proxyRefused,
 		"a proxy group of a Network that lost":           frontOfALoser,
 		"files that cannot be prepared":                  prepareFails,
+		"an overlay without its ConfigMap":               overlayMissing,
 		"memory that runs out":                           memoryRunsOut,
 		"readiness that is lost and not found again":     notReadyAgain,
 		"readiness that is lost three times":             flaps,
@@ -178,6 +180,29 @@ func prepareFails(w *world) {
 	w.Expect(w.serverCondition("survival-0", "Ready")).To(gomega.Equal(
 		"False PrepareFailed: Preparing the game failed: server.properties: enable-rcon is not yours to set"))
 	w.Expect(w.serverStatus("survival-0").Phase).To(gomega.Equal(v1alpha1.ServerFailed))
+}
+
+// overlayMissing is told by prepare, which runs because the volume is optional:
+// for one that is not, the kubelet would wait in silence.
+func overlayMissing(w *world) {
+	w.network()
+	group := survival(1)
+	group.Name = "tuned"
+	group.Spec.ConfigOverlay = []v1alpha1.ConfigOverlay{{
+		ConfigMap: v1alpha1.LocalReference{Name: "tuning"},
+		Items:     []v1alpha1.ConfigOverlayItem{{Key: "spigot.yml", Path: "spigot.yml"}},
+	}}
+	w.create(group)
+	w.settle(aGroup, "tuned")
+	w.settle(aServer, "tuned-0")
+	volumes := get[corev1.Pod](w, "tuned-0").Spec.Volumes
+	at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == "tuning" })
+	w.Expect(at).To(gomega.BeNumerically(">=", 0))
+	w.Expect(volumes[at].ConfigMap.Optional).To(gomega.HaveValue(gomega.BeTrue()))
+	initial := func(status *corev1.PodStatus) *[]corev1.ContainerStatus { return &status.InitContainerStatuses }
+	const said = "the ConfigMap tuning does not exist or is empty, and spec.configOverlay takes spigot.yml from its key spigot.yml: create it"
+	w.ends("tuned-0", initial, podspec.ContainerPrepare, corev1.ContainerStateTerminated{ExitCode: 1, Message: said})
+	w.Expect(w.serverCondition("tuned-0", "Ready")).To(gomega.Equal("False PrepareFailed: Preparing the game failed: " + said))
 }
 
 func memoryRunsOut(w *world) {

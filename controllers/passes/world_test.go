@@ -57,7 +57,7 @@ func TestPasses(t *testing.T) {
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
 		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(), "Claim": claimPasses(), "Growth": growthPasses(),
 		"Template": templatePasses(),
-		"Count": countPasses(),
+		"Count":    countPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -26,11 +26,11 @@ func mergeFabricProxy(spec serverspec.Spec, secrets Secrets, existing []byte) ([
 	}
 	before, err := parseTOML(existing)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", fabricProxyPath, err)
+		return nil, err
 	}
 	switch before[fabricSecret].(type) {
 	case map[string]any, []any:
-		return nil, fmt.Errorf("%s: %s must be one value, found several", fabricProxyPath, fabricSecret)
+		return nil, fmt.Errorf("%s must be one value, found several", fabricSecret)
 	}
-	return mergeTOML(fabricProxyPath, existing, map[string]any{fabricSecret: secrets.Forwarding})
+	return mergeTOML(existing, map[string]any{fabricSecret: secrets.Forwarding})
 }

@@ -59,7 +59,7 @@ func golden() map[string]serverspec.Spec {
 // all that lies there then.
 func render(t *testing.T, spec serverspec.Spec, existing string) map[string]string {
 	t.Helper()
-	files, err := gameconfig.Files(spec, secrets)
+	files, err := gameconfig.Files(spec, secrets, gameconfig.Overlays{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAFileThatCannotBeMergedIsNamedWithItsKey(t *testing.T) {
 			if strings.HasSuffix(test.path, ".toml") {
 				spec.Flavor = serverspec.FlavorFabric
 			}
-			files, err := gameconfig.Files(spec, secrets)
+			files, err := gameconfig.Files(spec, secrets, gameconfig.Overlays{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestSecretsThatTheGameWouldDieOfAreRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := gameconfig.Files(lobby(), test.secrets); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := gameconfig.Files(lobby(), test.secrets, gameconfig.Overlays{}); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Files() = %v, want %q", err, test.want)
 			}
 		})

@@ -26,7 +26,7 @@ var velocityPath = []string{"proxies", "velocity"}
 func mergePaperGlobal(spec serverspec.Spec, secrets Secrets, existing []byte) ([]byte, error) {
 	document, err := parseYAML(existing)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", paperGlobalPath, err)
+		return nil, err
 	}
 	settings := []yamlSetting{}
 	switch spec.Forwarding {
@@ -44,7 +44,7 @@ func mergePaperGlobal(spec serverspec.Spec, secrets Secrets, existing []byte) ([
 	}
 	changed, err := applyYAML(document, settings)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", paperGlobalPath, err)
+		return nil, err
 	}
 	if !changed {
 		return existing, nil
@@ -138,7 +138,7 @@ func writeYAML(document *yaml.Node) ([]byte, error) {
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	if err := errors.Join(encoder.Encode(document), encoder.Close()); err != nil {
-		return nil, fmt.Errorf("%s: writing it: %w", paperGlobalPath, err)
+		return nil, fmt.Errorf("writing it: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -30,9 +30,9 @@ type setting struct{ key, value string }
 // properties over it, and over all of that the keys that must hold.
 func mergeServerProperties(spec serverspec.Spec, secrets Secrets, existing []byte) ([]byte, error) {
 	if err := CheckProperties(spec.Properties); err != nil {
-		return nil, fmt.Errorf("%s: %w", serverPropertiesPath, err)
+		return nil, err
 	}
-	merged, err := parseProperties(serverPropertiesPath, existing)
+	merged, err := parseProperties(existing)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func mergeServerProperties(spec serverspec.Spec, secrets Secrets, existing []byt
 		settings = append(settings, setting{key, spec.Properties[key]})
 	}
 	settings = append(settings, fixedProperties(spec, secrets)...)
-	return setProperties(serverPropertiesPath, merged, settings)
+	return setProperties(merged, settings)
 }
 
 // defaultProperties are worth having where nobody chose.
@@ -103,28 +103,28 @@ func (r Refusal) matches(name string) bool {
 
 // parseProperties reads a file as the game does: UTF-8, or ISO 8859-1 when it
 // is not. Placeholders stay what they are; images replace them later.
-func parseProperties(path string, content []byte) (*properties.Properties, error) {
+func parseProperties(content []byte) (*properties.Properties, error) {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	if !utf8.Valid(content) {
 		loader.Encoding = properties.ISO_8859_1
 	}
 	parsed, err := loader.LoadBytes(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", path, err)
+		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
 	parsed.WriteSeparator = "="
 	return parsed, nil
 }
 
-func setProperties(path string, into *properties.Properties, settings []setting) ([]byte, error) {
+func setProperties(into *properties.Properties, settings []setting) ([]byte, error) {
 	for _, s := range settings {
 		if _, _, err := into.Set(s.key, s.value); err != nil {
-			return nil, fmt.Errorf("%s: setting %s: %w", path, s.key, err)
+			return nil, fmt.Errorf("setting %s: %w", s.key, err)
 		}
 	}
 	var out bytes.Buffer
 	if _, err := into.WriteComment(&out, "#", properties.UTF8); err != nil {
-		return nil, fmt.Errorf("%s: writing it: %w", path, err)
+		return nil, fmt.Errorf("writing it: %w", err)
 	}
 	return out.Bytes(), nil
 }

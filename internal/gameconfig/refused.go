@@ -26,6 +26,22 @@ func RefusedProperties() []Refusal {
 	}
 }
 
+// refusedPaperGlobal are the keys of Paper's file that no overlay may set.
+func refusedPaperGlobal() []Refusal {
+	return []Refusal{
+		{"proxies.velocity.enabled", "use spec.server.forwarding"},
+		{"proxies.velocity.online-mode", "use onlineMode of the Network"},
+		{"proxies.velocity.secret", "use forwardingSecretRef of the Network"},
+		{"proxies.proxy-protocol", "the proxies do not speak it to servers"},
+	}
+}
+
+// refusedFabricProxy is the same for the file of Fabric's mod, where it takes
+// forwarding.
+func refusedFabricProxy() []Refusal {
+	return []Refusal{{fabricSecret, "use forwardingSecretRef of the Network"}}
+}
+
 // RefusedVariables are the names that spec.env must not contain: images which
 // render their own files would let them win over what prepare wrote.
 func RefusedVariables() []Refusal {

@@ -19,10 +19,10 @@ import (
 // Values are changed where they stand, so that comments and order stay. A file
 // in which that is not possible, because tables are written in one line or
 // repeated, is written anew with the same values and without its comments.
-func mergeTOML(path string, existing []byte, over map[string]any) ([]byte, error) {
+func mergeTOML(existing []byte, over map[string]any) ([]byte, error) {
 	before, err := parseTOML(existing)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	want := overlaid(before, over)
 	if existing != nil && reflect.DeepEqual(before, want) {
@@ -30,14 +30,16 @@ func mergeTOML(path string, existing []byte, over map[string]any) ([]byte, error
 	}
 	edited := existing
 	for _, leaf := range leaves(nil, over) {
-		edited = setTOML(edited, leaf)
+		if was, found := lookUp(before, leaf.path); !found || !reflect.DeepEqual(was, leaf.value) {
+			edited = setTOML(edited, leaf)
+		}
 	}
 	if got, err := parseTOML(edited); err == nil && reflect.DeepEqual(got, want) {
 		return edited, nil
 	}
 	written, err := toml.Marshal(want)
 	if err != nil {
-		return nil, fmt.Errorf("%s: writing it: %w", path, err)
+		return nil, fmt.Errorf("writing it: %w", err)
 	}
 	return written, nil
 }
@@ -87,6 +89,14 @@ func leaves(under []string, values map[string]any) []leaf {
 		found = append(found, leaf{path, values[key]})
 	}
 	return found
+}
+
+func lookUp(values map[string]any, path []string) (any, bool) {
+	value, found := values[path[0]]
+	if inner, isMap := value.(map[string]any); isMap && len(path) > 1 {
+		return lookUp(inner, path[1:])
+	}
+	return value, found && len(path) == 1
 }
 
 // setTOML returns the document with one value replaced or added. Whether that

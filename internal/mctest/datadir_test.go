@@ -151,7 +151,7 @@ func TestPreparedDirectoryStartsTheServer(t *testing.T) {
 		Server: "lobby-abcde", Group: "lobby", Flavor: serverspec.FlavorPaper, Forwarding: serverspec.ForwardingVelocity,
 		Port: 25565, MaxPlayers: 50, OnlineMode: true, AcceptEULA: true,
 	}
-	files, err := gameconfig.Files(spec, gameconfig.Secrets{Management: testSecret, Forwarding: "f0rward: #ing"})
+	files, err := gameconfig.Files(spec, gameconfig.Secrets{Management: testSecret, Forwarding: "f0rward: #ing"}, gameconfig.Overlays{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ func Digest(in Inputs) string {
 		User:         unless(in.user, resolveUser(nil)),
 		Env:          in.env,
 		Mounts:       in.mounts,
+		Overlay:      in.overlay,
+		OverlayEnv:   in.overlayEnv,
 		GraceSeconds: unless(in.graceSeconds, defaultGraceSeconds),
 		RestartedAt:  in.restartedAt,
 	}
@@ -68,17 +70,21 @@ type digestDocument struct {
 
 // serverDigest has no default for MaxPlayers: an owner always chooses it.
 type serverDigest struct {
-	MaxPlayers   int32                    `json:"maxPlayers"`
-	Flavor       v1alpha1.Flavor          `json:"flavor,omitempty"`
-	DataDir      string                   `json:"dataDir,omitempty"`
-	Port         int32                    `json:"port,omitempty"`
-	Forwarding   v1alpha1.Forwarding      `json:"forwarding,omitempty"`
-	AcceptEULA   bool                     `json:"acceptEula,omitempty"`
-	Properties   map[string]string        `json:"properties,omitempty"`
-	Template     []v1alpha1.TemplateLayer `json:"template,omitempty"`
-	User         v1alpha1.ServerUser      `json:"user,omitzero"`
-	Env          []corev1.EnvVar          `json:"env,omitempty"`
-	Mounts       []v1alpha1.Mount         `json:"mounts,omitempty"`
+	MaxPlayers int32                    `json:"maxPlayers"`
+	Flavor     v1alpha1.Flavor          `json:"flavor,omitempty"`
+	DataDir    string                   `json:"dataDir,omitempty"`
+	Port       int32                    `json:"port,omitempty"`
+	Forwarding v1alpha1.Forwarding      `json:"forwarding,omitempty"`
+	AcceptEULA bool                     `json:"acceptEula,omitempty"`
+	Properties map[string]string        `json:"properties,omitempty"`
+	Template   []v1alpha1.TemplateLayer `json:"template,omitempty"`
+	User       v1alpha1.ServerUser      `json:"user,omitzero"`
+	Env        []corev1.EnvVar          `json:"env,omitempty"`
+	Mounts     []v1alpha1.Mount         `json:"mounts,omitempty"`
+	// Overlay is what the owner wrote, not what the ConfigMaps hold: an edit of
+	// one replaces no pod.
+	Overlay      []v1alpha1.ConfigOverlay `json:"configOverlay,omitempty"`
+	OverlayEnv   []string                 `json:"overlayEnv,omitempty"`
 	GraceSeconds int32                    `json:"graceSeconds,omitempty"`
 	RestartedAt  string                   `json:"restartedAt,omitempty"`
 }

@@ -101,12 +101,16 @@ func serverChoices() map[string]choice {
 		"server.template": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Server.Template = append(s.Server.Template, v1alpha1.TemplateLayer{FromGameImage: "/changed"})
 		}),
-		"server.user": reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.User = &v1alpha1.ServerUser{GID: 4321} }),
+		"server.overlayEnv": reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.OverlayEnv = []string{"CHANGED"} }),
+		"server.user":       reaches(func(s *v1alpha1.ServerGroupSpec) { s.Server.User = &v1alpha1.ServerUser{GID: 4321} }),
 		"env": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Env = append(s.Env, v1alpha1.EnvVar{Name: "CHANGED"})
 		}),
 		"mounts": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Mounts = append(s.Mounts, v1alpha1.Mount{MountPath: "/changed", Secret: v1alpha1.LocalReference{Name: "x"}})
+		}),
+		"configOverlay": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.ConfigOverlay = append(s.ConfigOverlay, v1alpha1.ConfigOverlay{ConfigMap: v1alpha1.LocalReference{Name: "changed"}})
 		}),
 		"resources": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}

@@ -45,6 +45,8 @@ type Inputs struct {
 	// env is in the owner's order, mounts are in the order of their paths.
 	env          []corev1.EnvVar
 	mounts       []v1alpha1.Mount
+	overlay      []v1alpha1.ConfigOverlay
+	overlayEnv   []string
 	graceSeconds int32
 	// restartedAt reaches no pod: another value is a wish for other pods.
 	restartedAt string
@@ -89,6 +91,8 @@ func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Input
 		user:         resolveUser(firstSet(server.User, defaults.User)),
 		env:          variables(spec.Env),
 		mounts:       byPath(spec.Mounts),
+		overlay:      overlays(spec.ConfigOverlay),
+		overlayEnv:   slices.Sorted(slices.Values(server.OverlayEnv)),
 		graceSeconds: cmp.Or(spec.TerminationGracePeriodSeconds, defaultGraceSeconds),
 		restartedAt:  group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}
@@ -231,4 +235,18 @@ func byPath(mounts []v1alpha1.Mount) []v1alpha1.Mount {
 	return slices.SortedFunc(slices.Values(mounts), func(a, b v1alpha1.Mount) int {
 		return strings.Compare(a.MountPath, b.MountPath)
 	})
+}
+
+// overlays fills in what an owner left out. Their order is the owner's: a later
+// one is laid over an earlier.
+func overlays(chosen []v1alpha1.ConfigOverlay) []v1alpha1.ConfigOverlay {
+	result := make([]v1alpha1.ConfigOverlay, 0, len(chosen))
+	for _, overlay := range chosen {
+		overlay.Items = slices.Clone(overlay.Items)
+		for i := range overlay.Items {
+			overlay.Items[i].UnknownKeys = cmp.Or(overlay.Items[i].UnknownKeys, v1alpha1.UnknownKeysRefuse)
+		}
+		result = append(result, overlay)
+	}
+	return result
 }

@@ -32,11 +32,17 @@ func reserved() []string {
 
 // prepared are the files of the data directory that the agent writes, those of
 // Paper whatever the flavor. An owner's file in their place would have the game
-// run with other settings than the operator counts on.
-func prepared(flavor v1alpha1.Flavor) []string {
+// run with other settings than the operator counts on, or than its own overlay
+// says.
+func prepared(spec v1alpha1.ServerGroupSpec) []string {
 	files := []string{"server.properties", "eula.txt", "config/paper-global.yml"}
-	if flavor == v1alpha1.FlavorFabric {
+	if spec.Server.Flavor == v1alpha1.FlavorFabric {
 		files = append(files, "config/FabricProxy-Lite.toml")
+	}
+	for _, overlay := range spec.ConfigOverlay {
+		for _, item := range overlay.Items {
+			files = append(files, item.Path)
+		}
 	}
 	return files
 }
@@ -57,7 +63,7 @@ func ValidateMounts(group *v1alpha1.ServerGroup) error {
 	seen := map[string]bool{}
 	for _, mount := range group.Spec.Mounts {
 		target := path.Clean(mount.MountPath)
-		if err := validateMount(target, dataDir, prepared(group.Spec.Server.Flavor)); err != nil {
+		if err := validateMount(target, dataDir, prepared(group.Spec)); err != nil {
 			errs = append(errs, err)
 		}
 		if seen[target] {

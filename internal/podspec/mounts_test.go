@@ -70,7 +70,7 @@ func TestNoFileTheAgentWritesCanBeMountedOver(t *testing.T) {
 	spec := serverspec.Spec{Flavor: serverspec.FlavorPaper, Forwarding: serverspec.ForwardingVelocity, AcceptEULA: true}
 	secrets := gameconfig.Secrets{Management: strings.Repeat("x", gameconfig.ManagementSecretLength), Forwarding: "x"}
 	for _, spec.Flavor = range []serverspec.Flavor{serverspec.FlavorPaper, serverspec.FlavorVanilla, serverspec.FlavorFabric, serverspec.FlavorCustom} {
-		files, err := gameconfig.Files(spec, secrets)
+		files, err := gameconfig.Files(spec, secrets, gameconfig.Overlays{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,5 +82,21 @@ func TestNoFileTheAgentWritesCanBeMountedOver(t *testing.T) {
 				t.Errorf("%s can be mounted over", file.Path)
 			}
 		}
+	}
+}
+
+func TestAMountDoesNotHideWhatAnOverlayWrites(t *testing.T) {
+	for mount, want := range map[string]string{
+		"/data/plugins/Shop/lang":       "",
+		"/data/plugins/Shop":            "mount /data/plugins/Shop: it would hide /data/plugins/Shop/config.yml, which the operator prepares",
+		"/data/plugins/Shop/config.yml": "mount /data/plugins/Shop/config.yml: it would hide /data/plugins/Shop/config.yml, which the operator prepares",
+	} {
+		group := load[v1alpha1.ServerGroup](t, "overlaid")
+		group.Spec.Mounts = []v1alpha1.Mount{{MountPath: mount}}
+		got := ""
+		if err := podspec.ValidateMounts(group); err != nil {
+			got = err.Error()
+		}
+		compare(t, want, got)
 	}
 }

@@ -23,7 +23,7 @@ const operatorImage = "images.test/spawnery-operator:v1.2.3"
 func serverPods(t *testing.T) map[string]*corev1.Pod {
 	t.Helper()
 	pods := map[string]*corev1.Pod{}
-	for _, name := range []string{"lobby", "survival", "modded", "classic"} {
+	for _, name := range []string{"lobby", "survival", "modded", "classic", "overlaid"} {
 		pods[name] = serverPod(t, load[v1alpha1.Network](t, "network"), load[v1alpha1.ServerGroup](t, name))
 	}
 	return pods

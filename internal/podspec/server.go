@@ -88,6 +88,8 @@ func agentSpec(in Inputs, runtime Runtime) serverspec.Spec {
 		OnlineMode:   in.onlineMode,
 		AcceptEULA:   in.acceptEULA,
 		Properties:   in.properties,
+		Overlay:      overlayFiles(in.overlay),
+		OverlayEnv:   in.overlayEnv,
 		GraceSeconds: in.graceSeconds,
 		StopToken:    runtime.StopToken,
 		Layers:       agentLayers(in.template),
@@ -125,7 +127,7 @@ func (p serverPod) render() *corev1.Pod {
 		ImagePullSecrets:              p.imagePullSecrets,
 		InitContainers:                append(p.templating(), p.prepare(), p.agent()),
 		Containers:                    []corev1.Container{p.game(mounts)},
-		Volumes:                       slices.Concat(p.volumes(), p.layerVolumes(), volumes),
+		Volumes:                       slices.Concat(p.volumes(), p.layerVolumes(), overlayVolumes(p.overlay), volumes),
 	}}
 	schedule(&pod.Spec, p.scheduling)
 	return pod
@@ -166,16 +168,16 @@ func (p serverPod) prepare() corev1.Container {
 		Image:                    p.OperatorImage,
 		Command:                  []string{agentProgram},
 		Args:                     []string{"prepare"},
-		Env:                      []corev1.EnvVar{{Name: serverspec.Variable, Value: p.document}},
+		Env:                      append([]corev1.EnvVar{{Name: serverspec.Variable, Value: p.document}}, p.overlayEnvironment()...),
 		Resources:                agentResources(),
 		SecurityContext:          ownContainer(),
 		TerminationMessagePath:   serverspec.TerminationLog,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-		VolumeMounts: []corev1.VolumeMount{
+		VolumeMounts: append([]corev1.VolumeMount{
 			writable(volumeData, p.dataDir),
 			writable(volumeRun, serverspec.RunDir),
 			readOnly(volumeForwarding, serverspec.ForwardingDir),
-		},
+		}, overlayMounts(p.overlay)...),
 	}
 }
 
@@ -243,6 +245,18 @@ func (p serverPod) environment() []corev1.EnvVar {
 		result = append(result, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
 	}
 	return append(result, p.env...)
+}
+
+// overlayEnvironment is what prepare needs of the game's environment: the
+// variables the owner lists, and ours, which those may use by $(NAME).
+func (p serverPod) overlayEnvironment() []corev1.EnvVar {
+	if len(p.overlayEnv) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(p.environment(), func(variable corev1.EnvVar) bool {
+		owners := slices.ContainsFunc(p.env, func(own corev1.EnvVar) bool { return own.Name == variable.Name })
+		return owners && !slices.Contains(p.overlayEnv, variable.Name)
+	})
 }
 
 // memory has a heap sized by the container only where there is a limit to size

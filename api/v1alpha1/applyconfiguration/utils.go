@@ -18,6 +18,10 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=spawnery.cloud, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigOverlay"):
+		return &apiv1alpha1.ConfigOverlayApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigOverlayItem"):
+		return &apiv1alpha1.ConfigOverlayItemApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EnvVar"):
 		return &apiv1alpha1.EnvVarApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EnvVarSource"):

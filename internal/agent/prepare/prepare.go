@@ -33,6 +33,11 @@ type Config struct {
 	RunDir string
 	// ForwardingDir holds the forwarding secret. Not read without forwarding.
 	ForwardingDir string
+	// OverlayDir holds the owner's ConfigMaps. Not read without an overlay.
+	OverlayDir string
+	// Variable looks an environment variable up, as os.LookupEnv does. Not
+	// called for any that Spec.OverlayEnv does not list.
+	Variable func(name string) (string, bool)
 }
 
 // Run writes the files of the server. Run again, it changes nothing.
@@ -41,7 +46,11 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	files, err := gameconfig.Files(cfg.Spec, secrets)
+	overlays, err := collectOverlays(cfg)
+	if err != nil {
+		return err
+	}
+	files, err := gameconfig.Files(cfg.Spec, secrets, overlays)
 	if err != nil {
 		return err
 	}
@@ -91,7 +100,7 @@ type directory struct {
 // checkWritable makes a file and removes it: permissions alone do not tell,
 // for a volume may be full, read-only, or on a server that squashes users.
 func (d directory) checkWritable() error {
-	const name = ".spawnery-write-test"
+	const name = serverspec.OwnFiles + "write-test"
 	err := d.write(name, []byte("x"), 0o664)
 	if err == nil {
 		err = d.root.Remove(name)
@@ -119,6 +128,11 @@ func (d directory) blameVolume(err error) error {
 // merge brings one file to the content it must have and reports whether it
 // had to be written.
 func (d directory) merge(file gameconfig.File) (bool, error) {
+	if file.Overlaid {
+		if err := d.refuseLinks(file.Path); err != nil {
+			return false, err
+		}
+	}
 	existing, mode, err := d.read(file.Path)
 	if err != nil {
 		return false, fmt.Errorf("%s: reading it: %w", file.Path, err)
@@ -173,7 +187,7 @@ func (d directory) replace(name string, content []byte, mode fs.FileMode) error 
 			return err
 		}
 	}
-	temporary := name + ".spawnery-new"
+	temporary := name + serverspec.OwnFiles + "new"
 	if err := d.write(temporary, content, mode); err != nil {
 		return errors.Join(err, d.root.Remove(temporary))
 	}

@@ -46,6 +46,11 @@ const (
 	ForwardingKey = "secret"
 	// ForwardingPreviousKey is the file with the secret before a rotation.
 	ForwardingPreviousKey = "previous"
+	// OverlayDir holds the owner's ConfigMaps for prepare, each in a directory
+	// of its own.
+	OverlayDir = "/etc/spawnery/overlay"
+	// OwnFiles is part of the names of files that prepare makes for itself.
+	OwnFiles = ".spawnery-"
 	// ChannelDir holds endpoint and CA of the channel, for the agent.
 	ChannelDir = "/etc/spawnery/channel"
 	// TokenFile is the pod-bound token, mounted into the agent alone.
@@ -91,6 +96,30 @@ const (
 	ForwardingNone Forwarding = "None"
 )
 
+// UnknownKeys says what becomes of a key that the file is not known to have.
+type UnknownKeys string
+
+const (
+	// UnknownKeysRefuse stops prepare.
+	UnknownKeysRefuse UnknownKeys = "Refuse"
+	// UnknownKeysAllow writes it.
+	UnknownKeysAllow UnknownKeys = "Allow"
+)
+
+// OverlayFile is one file of an owner's ConfigMap.
+type OverlayFile struct {
+	// Directory below OverlayDir where the ConfigMap is mounted.
+	Directory string `json:"directory"`
+	// ConfigMap is its name, for messages.
+	ConfigMap string `json:"configMap"`
+	// Key of the ConfigMap.
+	Key string `json:"key"`
+	// Path within the data directory.
+	Path string `json:"path"`
+	// UnknownKeys is UnknownKeysRefuse where it is empty.
+	UnknownKeys UnknownKeys `json:"unknownKeys,omitempty"`
+}
+
 // Spec is everything about one server that is fixed for the life of its pod.
 // Readers ignore fields they do not know.
 type Spec struct {
@@ -120,6 +149,12 @@ type Spec struct {
 	AcceptEULA bool `json:"acceptEula,omitempty"`
 	// Properties are the owner's additions to server.properties.
 	Properties map[string]string `json:"properties,omitempty"`
+	// Overlay lists the owner's files in the order to lay them over the
+	// prepared ones.
+	Overlay []OverlayFile `json:"overlay,omitempty"`
+	// OverlayEnv names the variables of prepare whose values placeholders in
+	// the owner's files may stand for.
+	OverlayEnv []string `json:"overlayEnv,omitempty"`
 	// GraceSeconds is the pod's terminationGracePeriodSeconds.
 	GraceSeconds int32 `json:"graceSeconds"`
 	// StopToken is the value of StopHeader in this pod's preStop hook: random,

@@ -29,6 +29,31 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.BoostMode
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ConfigOverlay
+  map:
+    fields:
+    - name: configMap
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.LocalReference
+    - name: items
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ConfigOverlayItem
+          elementRelationship: atomic
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ConfigOverlayItem
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: path
+      type:
+        scalar: string
+    - name: unknownKeys
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.UnknownKeys
+      default: Refuse
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Consolidation
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.EnvVar
@@ -117,6 +142,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.Forwarding
       default: Velocity
+    - name: overlayEnv
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
     - name: port
       type:
         scalar: numeric
@@ -546,6 +577,12 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerGroupSpec
   map:
     fields:
+    - name: configOverlay
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ConfigOverlay
+          elementRelationship: atomic
     - name: displayName
       type:
         scalar: string
@@ -862,6 +899,8 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateMode
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TrafficPolicy
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.UnknownKeys
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.UpdateStrategy
   scalar: string

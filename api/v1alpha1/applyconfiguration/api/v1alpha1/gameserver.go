@@ -40,6 +40,10 @@ type GameServerApplyConfiguration struct {
 	// has baked in. Of a file that several layers have the last layer's is
 	// taken. A change replaces the servers. Default: none.
 	Template []TemplateLayerApplyConfiguration `json:"template,omitempty"`
+	// overlayEnv names variables of env whose values may stand in the files of
+	// configOverlay, as ${env:NAME}. What such a value takes from another
+	// variable by $(NAME) must be listed too. Default: none.
+	OverlayEnv []string `json:"overlayEnv,omitempty"`
 	// user that game and agent run as. Default: that of the Network's
 	// defaults.
 	User *ServerUserApplyConfiguration `json:"user,omitempty"`
@@ -114,6 +118,16 @@ func (b *GameServerApplyConfiguration) WithTemplate(values ...*TemplateLayerAppl
 			panic("nil value passed to WithTemplate")
 		}
 		b.Template = append(b.Template, *values[i])
+	}
+	return b
+}
+
+// WithOverlayEnv adds the given value to the OverlayEnv field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the OverlayEnv field.
+func (b *GameServerApplyConfiguration) WithOverlayEnv(values ...string) *GameServerApplyConfiguration {
+	for i := range values {
+		b.OverlayEnv = append(b.OverlayEnv, values[i])
 	}
 	return b
 }

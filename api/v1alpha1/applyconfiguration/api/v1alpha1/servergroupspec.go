@@ -80,6 +80,13 @@ type ServerGroupSpecApplyConfiguration struct {
 	// mounts are Secrets and ConfigMaps in the game container, read-only.
 	// Default: none.
 	Mounts []MountApplyConfiguration `json:"mounts,omitempty"`
+	// configOverlay lays files over the prepared ones before the game starts,
+	// with ${SPAWNERY_SERVER}, ${SPAWNERY_GROUP}, ${SPAWNERY_ORDINAL} and, for
+	// names in server.overlayEnv, ${env:NAME} replaced; $${ stands for ${. Keys
+	// that the operator sets are refused. Of two files at one path the later is
+	// laid over the earlier. An edit of a ConfigMap reaches servers that start
+	// after it. Default: none.
+	ConfigOverlay []ConfigOverlayApplyConfiguration `json:"configOverlay,omitempty"`
 	// resources of the game container. Default: those of the Network's
 	// defaults.
 	Resources *v1.ResourceRequirements `json:"resources,omitempty"`
@@ -252,6 +259,19 @@ func (b *ServerGroupSpecApplyConfiguration) WithMounts(values ...*MountApplyConf
 			panic("nil value passed to WithMounts")
 		}
 		b.Mounts = append(b.Mounts, *values[i])
+	}
+	return b
+}
+
+// WithConfigOverlay adds the given value to the ConfigOverlay field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ConfigOverlay field.
+func (b *ServerGroupSpecApplyConfiguration) WithConfigOverlay(values ...*ConfigOverlayApplyConfiguration) *ServerGroupSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConfigOverlay")
+		}
+		b.ConfigOverlay = append(b.ConfigOverlay, *values[i])
 	}
 	return b
 }
