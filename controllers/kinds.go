@@ -90,6 +90,7 @@ func (s *setup) addProxyGroup() error {
 		Clock:         s.Clock,
 		Image:         s.Image,
 		SessionServer: s.SessionServer,
+		DrainTaints:   s.DrainTaints,
 		Random:        mathrand.IntN,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ProxyGroup))
 }

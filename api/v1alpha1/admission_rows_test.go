@@ -18,6 +18,18 @@ func updateRows() map[string]admissionRow {
 			reject: `spec: {networkRef: {name: other}}`,
 			want:   "spec.networkRef: Invalid value: networkRef is immutable",
 		},
+		"a load balancer keeps its class": {
+			base:   "balanced proxygroup",
+			accept: `spec: {expose: {loadBalancer: {externalTrafficPolicy: Cluster}}}`,
+			reject: `spec: {expose: {loadBalancer: {loadBalancerClass: null}}}`,
+			want:   "spec.expose: Invalid value: loadBalancer.loadBalancerClass is immutable while the type is LoadBalancer",
+		},
+		"what was a load balancer can be one of another class": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {loadBalancerClass: example.org/slow}}}`,
+			reject: `spec: {expose: {type: LoadBalancer}}`,
+			want:   "spec.expose: Invalid value: nodePort is required with type NodePort and forbidden with any other",
+		},
 		"a server group stays in its network": {
 			base:   "ephemeral",
 			accept: `spec: {networkRef: {name: production}, maxPlayers: 60}`,
@@ -196,8 +208,62 @@ func proxyGroupRows() map[string]admissionRow {
 		"a way in is of a known type": {
 			base:   "proxygroup",
 			accept: `spec: {expose: {type: ClusterIP, nodePort: null, clusterIP: {address: "play.example.org"}}}`,
-			reject: `spec: {expose: {type: LoadBalancer, nodePort: null}}`,
-			want:   `spec.expose.type: Unsupported value: "LoadBalancer": supported values: "ClusterIP", "NodePort"`,
+			reject: `spec: {expose: {type: Ingress, nodePort: null}}`,
+			want:   `spec.expose.type: Unsupported value: "Ingress": supported values: "ClusterIP", "NodePort", "LoadBalancer", "HostPort"`,
+		},
+		"a load balancer needs no block": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null}}`,
+			reject: `spec: {expose: {loadBalancer: {}}}`,
+			want:   "spec.expose: Invalid value: loadBalancer is forbidden with any type but LoadBalancer",
+		},
+		"an annotation of a Service has a key that one can have": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {service.beta.kubernetes.io/aws-load-balancer-type: nlb}}}}`,
+			reject: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {"not a key": "1"}}}}`,
+			want:   "spec.expose.loadBalancer.annotations: Invalid value: an annotation has a qualified name as its key, and a value of at most 1024 characters",
+		},
+		"an annotation of a Service is not one of ours": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {metallb.io/address-pool: games}}}}`,
+			reject: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {spawnery.cloud/x: "1"}}}}`,
+			want:   "spec.expose.loadBalancer.annotations: Invalid value: annotations of spawnery.cloud are not an owner's to set",
+		},
+		"a Service has few annotations": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {` + manyAnnotations(32) + `}}}}`,
+			reject: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {annotations: {` + manyAnnotations(33) + `}}}}`,
+			want:   "spec.expose.loadBalancer.annotations: Too many: 33: must have at most 32 items",
+		},
+		"a load balancer's class is a qualified name": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {loadBalancerClass: example.org/fast}}}`,
+			reject: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {loadBalancerClass: "fast one"}}}`,
+			want:   "spec.expose.loadBalancer.loadBalancerClass: Invalid value: \"fast one\": spec.expose.loadBalancer.loadBalancerClass in body should match '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'",
+		},
+		"a load balancer's traffic policy is Local or Cluster": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {externalTrafficPolicy: Cluster}}}`,
+			reject: `spec: {expose: {type: LoadBalancer, nodePort: null, loadBalancer: {externalTrafficPolicy: Somewhere}}}`,
+			want:   `spec.expose.loadBalancer.externalTrafficPolicy: Unsupported value: "Somewhere": supported values: "Local", "Cluster"`,
+		},
+		"a port of nodes has its block": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: HostPort, nodePort: null, hostPort: {port: 25565}}}`,
+			reject: `spec: {expose: {type: HostPort, nodePort: null}}`,
+			want:   "spec.expose: Invalid value: hostPort is required with type HostPort and forbidden with any other",
+		},
+		"a port of nodes is no other number": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: HostPort, nodePort: null, hostPort: {port: 65535}}}`,
+			reject: `spec: {expose: {type: HostPort, nodePort: null, hostPort: {port: 0}}}`,
+			want:   "spec.expose.hostPort.port: Invalid value: 0: spec.expose.hostPort.port in body should be greater than or equal to 1",
+		},
+		"a port of nodes is a port": {
+			base:   "proxygroup",
+			accept: `spec: {expose: {type: HostPort, nodePort: null, hostPort: {port: 1}}}`,
+			reject: `spec: {expose: {type: HostPort, nodePort: null, hostPort: {port: 65536}}}`,
+			want:   "spec.expose.hostPort.port: Invalid value: 65536: spec.expose.hostPort.port in body should be less than or equal to 65535",
 		},
 		"a node port has its block": {
 			base:   "proxygroup",

@@ -30,6 +30,12 @@ spec:
   networkRef: {name: production}
   expose: {type: NodePort, nodePort: {port: 30565}}
   routing: {fallbackGroups: [hub]}`,
+	"balanced proxygroup": `
+kind: ProxyGroup
+spec:
+  networkRef: {name: production}
+  expose: {type: LoadBalancer, loadBalancer: {loadBalancerClass: example.org/fast}}
+  routing: {fallbackGroups: [hub]}`,
 	"ephemeral": `
 kind: ServerGroup
 spec:

@@ -16,7 +16,7 @@ const (
 	ConditionBackingOff = "BackingOff"
 	// ConditionDegraded says whether a group gave up and needs a person.
 	ConditionDegraded = "Degraded"
-	// ConditionNodeDraining says whether servers of a group stand on nodes that
+	// ConditionNodeDraining says whether members of a group stand on nodes that
 	// are about to leave.
 	ConditionNodeDraining = "NodeDraining"
 	// ConditionStorageResize says whether the claims have the wanted size.
@@ -73,6 +73,7 @@ const (
 	ReasonRollingOut             = "RollingOut"
 	ReasonScalingUp              = "ScalingUp"
 	ReasonSettled                = "Settled"
+	ReasonNoNodeToSurge          = "NoNodeToSurge"
 	ReasonMaxReplicasReached     = "MaxReplicasReached"
 	ReasonPinned                 = "Pinned"
 	ReasonWithinLimits           = "WithinLimits"

@@ -126,7 +126,9 @@ func testDocumented(t *testing.T, env *testenv.Env) {
 // testPages accepts every part of a manifest on the pages that show parts, put
 // over the base of its kind.
 func testPages(t *testing.T, env *testenv.Env) {
-	for file, base := range map[string]string{"docs/how-to/route-players.md": "proxygroup"} {
+	for file, base := range map[string]string{
+		"docs/how-to/route-players.md": "proxygroup", "docs/how-to/let-players-in.md": "proxygroup",
+	} {
 		content, err := os.ReadFile(testenv.Path(t, file))
 		if err != nil {
 			t.Fatal(err)

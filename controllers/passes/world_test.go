@@ -58,6 +58,7 @@ func TestPasses(t *testing.T) {
 		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(), "Claim": claimPasses(), "Growth": growthPasses(),
 		"Template": templatePasses(),
 		"Count":    countPasses(),
+		"Exchange": exchangePasses(), "Way in": wayInPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -52,9 +52,12 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 		r.markOccupancy(ctx, seen),
 		r.remove(ctx, group, seen, decided.remove),
 	}
+	if decided.exchange.state == exchanging || decided.exchange.state == cramped {
+		r.turns.take(client.ObjectKeyFromObject(seen.network), group.UID, seen.now)
+	}
 	return outcome.Join(
 		outcome.Of(errors.Join(errs...)),
-		refusedPod(r.createAll(ctx, group, seen, decided.create)),
+		refusedPod(r.createAll(ctx, group, seen, decided)),
 		refusedService(r.ensureService(ctx, group, seen)),
 	)
 }
@@ -107,10 +110,7 @@ func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided 
 func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {
 	wanted := podspec.BuildService(group)
 	if seen.service != nil {
-		if equality.Semantic.DeepDerivative(wanted.Spec, seen.service.Spec) {
-			return nil
-		}
-		return ssa.Child(ctx, r.Client, fieldOwner, seen.service, wanted)
+		return r.changeService(ctx, seen.service, wanted)
 	}
 	verdict, err := children.Create(ctx, r.Client, r.Live, wanted)
 	if err == nil && verdict == children.NotOurs {
@@ -119,9 +119,31 @@ func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGro
 	return err
 }
 
-func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, count int) error {
-	for range count {
-		if err := r.create(ctx, group, seen); err != nil {
+// changeService brings the Service that exists to what is wanted. Annotations of
+// others stay.
+func (r *Reconciler) changeService(ctx context.Context, service, wanted *corev1.Service) error {
+	if dropped := podspec.Unchosen(service, wanted); len(dropped) > 0 {
+		gone := map[string]*string{}
+		for _, key := range dropped {
+			gone[key] = nil
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": service.UID, "annotations": gone}})
+		if err != nil {
+			return fmt.Errorf("render the annotations of service %s: %w", service.Name, err)
+		}
+		if err := r.Client.Patch(ctx, service.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner); err != nil {
+			return fmt.Errorf("take annotations off service %s: %w", service.Name, err)
+		}
+	}
+	if equality.Semantic.DeepDerivative(wanted.Spec, service.Spec) && equality.Semantic.DeepDerivative(wanted.Annotations, service.Annotations) {
+		return nil
+	}
+	return ssa.Child(ctx, r.Client, fieldOwner, service, wanted)
+}
+
+func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan) error {
+	for range decided.create {
+		if err := r.create(ctx, group, seen, decided.because); err != nil {
 			return err
 		}
 	}
@@ -129,7 +151,7 @@ func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ProxyGroup, 
 }
 
 // create makes one proxy under a name that nobody has.
-func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {
+func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, because string) error {
 	inputs := podspec.ResolveProxy(seen.network, group)
 	for range nameDraws {
 		pod := podspec.BuildProxyPod(inputs, podspec.ProxyRuntime{
@@ -141,11 +163,15 @@ func (r *Reconciler) create(ctx context.Context, group *v1alpha1.ProxyGroup, see
 		r.writes.Created(group.UID, pod.Name, seen.now)
 		err := r.Client.Create(ctx, pod, fieldOwner)
 		if err == nil {
-			created.Tell(ctx, r.Events, group, pod, fmt.Sprintf("replicas is %d", group.Spec.Replicas))
+			created.Tell(ctx, r.Events, group, pod, because)
 			return nil
 		}
 		if refusal.Certain(err) {
 			r.writes.Refused(group.UID, pod.Name)
+		}
+		if refusal.Of(err) == v1alpha1.ReasonPodRefused && group.Spec.Expose.Type == v1alpha1.ExposeHostPort {
+			err = fmt.Errorf("%w; a port of a node needs a namespace that allows it: label namespace %s with "+
+				"pod-security.kubernetes.io/enforce=privileged, or choose another expose.type", err, group.Namespace)
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return children.Drawn(fmt.Errorf("create pod %s: %w", pod.Name, err), pod.Name, podspec.ProxyPodPattern(group.Name))

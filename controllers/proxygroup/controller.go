@@ -49,12 +49,16 @@ type Reconciler struct {
 	Image string
 	// SessionServer replaces Mojang's; empty: Mojang's.
 	SessionServer string
+	// DrainTaints are keys of taints that say, beside the known ones, that a node
+	// leaves.
+	DrainTaints []string
 	// Random draws names.
 	Random podspec.IntN
 
 	writes expect.Writes
 	pacer  pace.Pacer
 	heard  heard
+	turns  turns
 }
 
 // heard remembers the proxy pods of each group whose proxies may have spoken,

@@ -19,9 +19,11 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/expect"
+	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/index"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
+	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
 // unheard is the number of players on a proxy that says nothing: unknown.
@@ -42,13 +44,29 @@ type observation struct {
 	pending expect.Pending
 	// gone are pods of this group that there were in the last pass.
 	gone []types.UID
+	turn turn
 }
 
 // seenPod is one proxy pod, and what the proxy in it said last.
 type seenPod struct {
 	*corev1.Pod
-	said sessions.ProxyState
+	said   sessions.ProxyState
+	making making
+	// node says whether its node is about to leave.
+	node node
 }
+
+// node says whether the node of a proxy is about to leave.
+type node int
+
+const (
+	// nodeStays means nothing follows from it.
+	nodeStays node = iota
+	// nodeLeaves means that another one could take the proxy.
+	nodeLeaves
+	// nodeHolds means that none could.
+	nodeHolds
+)
 
 func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (observation, error) {
 	seen := observation{now: r.Clock.Now()}
@@ -76,12 +94,13 @@ func (r *Reconciler) observe(ctx context.Context, group *v1alpha1.ProxyGroup) (o
 			continue
 		}
 		there[pod.UID] = true
-		seen.pods = append(seen.pods, seenPod{pod, r.Sessions.Proxy(pod.UID)})
+		seen.pods = append(seen.pods, seenPod{Pod: pod, said: r.Sessions.Proxy(pod.UID), making: asWanted, node: nodeStays})
 		shown = append(shown, expect.Seen{Name: pod.Name, UID: pod.UID, Deleting: pod.DeletionTimestamp != nil})
 	}
 	seen.gone = r.heard.replace(client.ObjectKeyFromObject(group), there)
 	seen.pending = r.writes.Settle(group.UID, shown, seen.now)
-	return seen, errors.Join(r.observeGroups(ctx, group, &seen), r.observeService(ctx, group, &seen))
+	err = errors.Join(r.observeMaking(ctx, group, &seen), r.observeGroups(ctx, group, &seen), r.observeService(ctx, group, &seen))
+	return seen, err
 }
 
 func (r *Reconciler) observeGroups(ctx context.Context, group *v1alpha1.ProxyGroup, seen *observation) error {
@@ -89,6 +108,37 @@ func (r *Reconciler) observeGroups(ctx context.Context, group *v1alpha1.ProxyGro
 	seen.groups = map[string]bool{}
 	for i := range groups {
 		seen.groups[groups[i].Name] = true
+	}
+	return err
+}
+
+// observeMaking says of every proxy whether it can stay, and whose turn it is
+// when one cannot.
+func (r *Reconciler) observeMaking(ctx context.Context, group *v1alpha1.ProxyGroup, seen *observation) error {
+	if seen.network == nil || len(seen.pods) == 0 {
+		return nil
+	}
+	view, err := sighting.Nodes(ctx, r.Client, r.DrainTaints)
+	if err != nil {
+		return err
+	}
+	wanted := podspec.ProxyDigest(podspec.ResolveProxy(seen.network, group))
+	replaces := false
+	for i := range seen.pods {
+		pod := &seen.pods[i]
+		switch {
+		case view.Outlook(pod.Pod) == fleet.NodeDeparting:
+			pod.making, pod.node = onLeavingNode, nodeLeaves
+		case view.Departing(pod.Spec.NodeName):
+			pod.node = nodeHolds
+		}
+		if pod.Annotations[podspec.AnnotationPodHash] != wanted {
+			pod.making = ofOldSpec
+		}
+		replaces = replaces || pod.making != asWanted
+	}
+	if replaces {
+		seen.turn, err = r.turnOf(ctx, group, seen.now)
 	}
 	return err
 }
@@ -113,6 +163,11 @@ func (o observation) world(group *v1alpha1.ProxyGroup) world {
 		replicas: int(group.Spec.Replicas),
 		ordered:  len(o.pending.Creates),
 		drain:    time.Duration(podspec.ProxyDrainSeconds(group)) * time.Second,
+		turn:     o.turn,
+		port:     portOfItsOwn,
+	}
+	if group.Spec.Expose.Type == v1alpha1.ExposeHostPort {
+		w.port = portOfTheNode
 	}
 	for _, pod := range o.pods {
 		w.proxies = append(w.proxies, o.proxyOf(pod))
@@ -121,7 +176,11 @@ func (o observation) world(group *v1alpha1.ProxyGroup) world {
 }
 
 func (o observation) proxyOf(pod seenPod) proxy {
-	one := proxy{name: pod.Name, players: playersOn(pod), createdAt: pod.CreationTimestamp.Time}
+	one := proxy{
+		name: pod.Name, making: pod.making, players: playersOn(pod), createdAt: pod.CreationTimestamp.Time,
+		able:          isReady(pod.Pod) && pod.said.Freshness == sessions.Fresh && pod.said.HoldsDirectory,
+		unplacedSince: unplacedSince(pod.Pod),
+	}
 	_, deleted := o.pending.Deletes[pod.UID]
 	since, err := time.Parse(time.RFC3339, pod.Annotations[podspec.AnnotationWithdrawnAt])
 	switch {
@@ -155,6 +214,16 @@ func started(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// unplacedSince is since when the scheduler finds no node for a pod.
+func unplacedSince(pod *corev1.Pod) time.Time {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
+			return condition.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -3,6 +3,7 @@
 package proxygroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
 	"github.com/spawnery/spawnery-operator/internal/ssa"
 )
@@ -36,7 +38,8 @@ func (r *Reconciler) report(
 	set := conditions.From(was.Conditions, group.Generation, seen.now)
 	ready := readyPods(seen)
 	reportAccepted(set, group, seen, ended)
-	reportProgress(set, group, len(ready), decided)
+	reportProgress(set, group, seen.service, len(ready), decided)
+	reportNodes(set, seen)
 	reportAddresses(set, group)
 	address, err := r.address(ctx, group, seen.service, ready)
 	status := v1alpha1.ProxyGroupStatus{
@@ -117,19 +120,55 @@ func strayRoutes(routing *v1alpha1.Routing, groups map[string]bool) string {
 		". Create them, or correct the names"
 }
 
-func reportProgress(set *conditions.Set, group *v1alpha1.ProxyGroup, ready int, decided plan) {
+func reportProgress(set *conditions.Set, group *v1alpha1.ProxyGroup, service *corev1.Service, ready int, decided plan) {
 	wanted := int(group.Spec.Replicas)
 	message := fmt.Sprintf("%d of %d proxies are ready", ready, wanted)
+	if service != nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && balancedAddress(service) == "" {
+		message += ", and the load balancer has no address yet: look at the events of Service " + service.Name
+	}
 	if ready >= wanted {
 		set.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasReady, message)
 	} else {
 		set.False(v1alpha1.ConditionAvailable, v1alpha1.ReasonMinimumReplicasUnready, message)
 	}
-	if ready < wanted || decided.create > 0 {
+	exchange := fmt.Sprintf("%s, %d of them to be replaced: %s", message, decided.exchange.old, decided.exchange.note)
+	switch state := decided.exchange.state; {
+	case state == cramped:
+		set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonNoNodeToSurge, exchange)
+	case state != settled:
+		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonRollingOut, exchange)
+	case ready < wanted || decided.create > 0:
 		set.True(v1alpha1.ConditionProgressing, v1alpha1.ReasonScalingUp, message)
-	} else {
+	default:
 		set.False(v1alpha1.ConditionProgressing, v1alpha1.ReasonSettled, message)
 	}
+}
+
+// reportNodes names the proxies on nodes that leave.
+func reportNodes(set *conditions.Set, seen observation) {
+	var said []string
+	if moving := seen.standingOn(nodeLeaves); moving != "" {
+		said = append(said, moving+" (a node that is about to leave): replaced one at a time, as Progressing tells")
+	}
+	if stuck := seen.standingOn(nodeHolds); stuck != "" {
+		said = append(said, stuck+" (a node that is about to leave): there is nowhere else to go, so it serves on; add or uncordon a node that can take it")
+	}
+	if len(said) == 0 {
+		set.False(v1alpha1.ConditionNodeDraining, v1alpha1.ReasonNoNodesDraining, "no proxy is on a node that is about to leave")
+		return
+	}
+	set.True(v1alpha1.ConditionNodeDraining, v1alpha1.ReasonNodeDraining, strings.Join(said, ". "))
+}
+
+// standingOn lists the proxies on nodes of one kind, each with its node.
+func (o observation) standingOn(kind node) string {
+	var there []string
+	for _, pod := range o.pods {
+		if pod.node == kind && pod.DeletionTimestamp == nil {
+			there = append(there, pod.Name+" on "+pod.Spec.NodeName)
+		}
+	}
+	return strings.Join(there, ", ")
 }
 
 // readyPods are the proxies that take new players.
@@ -161,9 +200,16 @@ func connected(seen observation, before int32) int32 {
 // reportAddresses says whether players keep their addresses on the way through
 // the Service. On a way that the owner provides nobody knows.
 func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup) {
-	switch group.Spec.Expose.Type {
-	case v1alpha1.ExposeNodePort:
-		if group.Spec.Expose.NodePort.ExternalTrafficPolicy == v1alpha1.TrafficCluster {
+	expose := group.Spec.Expose
+	policy := expose.NodePort.ExternalTrafficPolicy
+	switch expose.Type {
+	case v1alpha1.ExposeHostPort:
+		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "a port of the node keeps the players' addresses")
+	case v1alpha1.ExposeLoadBalancer, v1alpha1.ExposeNodePort:
+		if expose.Type == v1alpha1.ExposeLoadBalancer {
+			policy = expose.LoadBalancer.ExternalTrafficPolicy
+		}
+		if policy == v1alpha1.TrafficCluster {
 			set.True(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonClusterAddresses,
 				"externalTrafficPolicy Cluster puts a node's address in place of the player's: a ban by address hits everybody; use Local")
 			return
@@ -173,9 +219,8 @@ func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup) {
 	}
 }
 
-// address is what players type, empty while nothing answers there: the port of
-// every node with type NodePort, of which the first that runs a ready proxy is
-// named.
+// address is what players type, empty while nothing answers there. With type
+// NodePort and HostPort it names the first node that runs a ready proxy.
 func (r *Reconciler) address(
 	ctx context.Context, group *v1alpha1.ProxyGroup, service *corev1.Service, ready []*corev1.Pod,
 ) (string, error) {
@@ -185,17 +230,42 @@ func (r *Reconciler) address(
 	switch expose := group.Spec.Expose; expose.Type {
 	case v1alpha1.ExposeClusterIP:
 		return expose.ClusterIP.Address, nil
+	case v1alpha1.ExposeLoadBalancer:
+		return balancedAddress(service), nil
 	case v1alpha1.ExposeNodePort:
-		var node corev1.Node
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: ready[0].Spec.NodeName}, &node); err != nil {
-			if apierrors.IsNotFound(err) {
-				return "", nil
+		return r.onNode(ctx, ready[0].Spec.NodeName, expose.NodePort.Port)
+	case v1alpha1.ExposeHostPort:
+		// Until all are replaced, some have another port, or none.
+		for _, pod := range ready {
+			if port := podspec.HostPortOf(pod); port != 0 {
+				return r.onNode(ctx, pod.Spec.NodeName, port)
 			}
-			return "", fmt.Errorf("read node %s: %w", ready[0].Spec.NodeName, err)
 		}
-		return net.JoinHostPort(nodeAddress(&node), strconv.Itoa(int(expose.NodePort.Port))), nil
 	}
 	return "", nil
+}
+
+// balancedAddress is the first that the load balancer's maker has written, empty
+// while there is none. Its port is the one that players need not type.
+func balancedAddress(service *corev1.Service) string {
+	for _, way := range service.Status.LoadBalancer.Ingress {
+		if address := cmp.Or(way.Hostname, way.IP); address != "" {
+			return address
+		}
+	}
+	return ""
+}
+
+// onNode is a port of a node, empty when nobody knows the node.
+func (r *Reconciler) onNode(ctx context.Context, name string, port int32) (string, error) {
+	var node corev1.Node
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "", fmt.Errorf("read node %s: %w", name, err)
+	}
+	return net.JoinHostPort(nodeAddress(&node), strconv.Itoa(int(port))), nil
 }
 
 // nodeAddress prefers what is reached from outside.

@@ -34,6 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		Owns(&corev1.Service{}).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
 		Watches(&v1alpha1.ServerGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofServerGroup), builder.WithPredicates(predicates.Presence())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyGroup), builder.WithPredicates(predicates.Draining())).
 		WatchesRawSource(wakes).
 		WithOptions(controller.Options{
 			ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
@@ -65,6 +66,21 @@ func (r *Reconciler) proxiesOf(ctx context.Context, network client.ObjectKey) []
 		ctrl.LoggerFrom(ctx).Error(err, "Could not list the proxy groups to wake")
 		return nil
 	}
+	return requestsFor(groups)
+}
+
+// everyGroup wakes all groups: a node may have proxies of any of them, or take
+// some.
+func (r *Reconciler) everyGroup(ctx context.Context, _ client.Object) []reconcile.Request {
+	var groups v1alpha1.ProxyGroupList
+	if err := r.Client.List(ctx, &groups); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Could not list the proxy groups to wake")
+		return nil
+	}
+	return requestsFor(groups.Items)
+}
+
+func requestsFor(groups []v1alpha1.ProxyGroup) []reconcile.Request {
 	woken := make([]reconcile.Request, 0, len(groups))
 	for i := range groups {
 		woken = append(woken, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&groups[i])})

@@ -93,6 +93,14 @@ func proxyGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonMinimumReplicasUnready, "Fewer proxies let players in than the spec wants; the message says how many."),
 	)...)
 	rows = append(rows, progressing(kind)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionProgressing,
+		isTrue(v1alpha1.ReasonRollingOut, "Proxies of an old spec, or on nodes that leave, are replaced one at a time; the message says how many, and what comes next."),
+		isFalse(v1alpha1.ReasonNoNodeToSurge, "No node has the port free for a replacement; the message names the proxy that makes room, or says what to do."),
+	)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionNodeDraining,
+		isTrue(v1alpha1.ReasonNodeDraining, "Proxies stand on nodes that are about to leave; the message names both."),
+		isFalse(v1alpha1.ReasonNoNodesDraining, "No proxy is on a node that is about to leave."),
+	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionClientAddressHidden,
 		isTrue(v1alpha1.ReasonClusterAddresses, "Servers see the address of a node in place of the player's: a ban by address hits everybody."),
 		isFalse(v1alpha1.ReasonPlayerAddresses, "Servers see the players' own addresses."),

@@ -49,7 +49,7 @@ func Digest(in Inputs) string {
 // whole of routing and config with it, takes effect without a new pod.
 func ProxyDigest(in ProxyInputs) string {
 	document := newSharedDigest(in.shared)
-	document.Image = in.image
+	document.Image, document.HostPort = in.image, in.hostPort
 	return document.sum()
 }
 
@@ -65,6 +65,7 @@ type digestDocument struct {
 	ForwardingSecret string                                    `json:"forwardingSecret,omitempty"`
 	// OfflineMode is the other way round because online is the default.
 	OfflineMode bool          `json:"offlineMode,omitempty"`
+	HostPort    int32         `json:"hostPort,omitempty"`
 	Server      *serverDigest `json:"server,omitempty"`
 }
 

@@ -305,3 +305,37 @@ func keys[V any](of map[string]V) []string {
 	slices.Sort(names)
 	return names
 }
+
+// TestOnlyAPortOfTheNodeIsPartOfAProxy has one way in that is opened by the pod
+// itself; all others are the Service's.
+func TestOnlyAPortOfTheNodeIsPartOfAProxy(t *testing.T) {
+	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, "gate")
+	digest := func(expose v1alpha1.Expose) string {
+		group.Spec.Expose = expose
+		return podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+	}
+	port := digest(v1alpha1.Expose{Type: v1alpha1.ExposeHostPort, HostPort: v1alpha1.ExposeByHostPort{Port: 25577}})
+	if other := digest(v1alpha1.Expose{Type: v1alpha1.ExposeHostPort, HostPort: v1alpha1.ExposeByHostPort{Port: 25578}}); other == port {
+		t.Error("another port of the node leaves the digest as it is")
+	}
+	balanced := digest(load[v1alpha1.ProxyGroup](t, "balanced").Spec.Expose)
+	if balanced == port {
+		t.Error("a port of the node contributes nothing")
+	}
+	compare(t, digest(load[v1alpha1.ProxyGroup](t, "edge").Spec.Expose), balanced)
+	compare(t, digest(load[v1alpha1.ProxyGroup](t, "front").Spec.Expose), balanced)
+}
+
+func TestAnAnnotationThatIsNotChosenAnyMoreIsTakenOff(t *testing.T) {
+	group := load[v1alpha1.ProxyGroup](t, "balanced")
+	service := podspec.BuildService(group)
+	service.Annotations["cloud.example.org/id"] = "42"
+	compare(t, podspec.Unchosen(service, podspec.BuildService(group)), []string{})
+	delete(group.Spec.Expose.LoadBalancer.Annotations, "metallb.io/address-pool")
+	compare(t, podspec.Unchosen(service, podspec.BuildService(group)), []string{"metallb.io/address-pool"})
+	group.Spec.Expose = load[v1alpha1.ProxyGroup](t, "edge").Spec.Expose
+	compare(t, podspec.Unchosen(service, podspec.BuildService(group)), []string{
+		"metallb.io/address-pool", "service.beta.kubernetes.io/aws-load-balancer-type", "spawnery.cloud/chosen-annotations",
+	})
+	compare(t, podspec.Unchosen(podspec.BuildService(group), podspec.BuildService(group)), nil)
+}

@@ -37,6 +37,8 @@ func TestGroupObjectsAreGolden(t *testing.T) {
 		podspec.BuildService(load[v1alpha1.ProxyGroup](t, "front")),
 		podspec.BuildProxyBudget(load[v1alpha1.ProxyGroup](t, "front"), 0),
 		podspec.BuildService(load[v1alpha1.ProxyGroup](t, "edge")),
+		podspec.BuildService(load[v1alpha1.ProxyGroup](t, "gate")),
+		podspec.BuildService(load[v1alpha1.ProxyGroup](t, "balanced")),
 	)
 }
 

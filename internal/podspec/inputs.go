@@ -59,6 +59,8 @@ type ProxyInputs struct {
 	// image is empty for the operator's own, so that a new release of it makes
 	// no proxy old.
 	image string
+	// hostPort is 0 where no port of the node is taken.
+	hostPort int32
 }
 
 // shared is what reaches servers and proxies alike. It shares no memory with the
@@ -104,6 +106,8 @@ func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyIn
 	return ProxyInputs{
 		shared: resolveShared(network, group.Spec.Resources, group.Spec.Scheduling),
 		image:  group.Spec.Image,
+		// The API allows the block with its type alone.
+		hostPort: group.Spec.Expose.HostPort.Port,
 	}
 }
 

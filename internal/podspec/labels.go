@@ -42,6 +42,9 @@ const (
 	// AnnotationPodHash holds the digest of what the owner chose, on proxy
 	// pods: a proxy has no object of its own that could hold it.
 	AnnotationPodHash = prefix + "pod-hash"
+	// AnnotationChosen lists the annotations of a Service that its group chose,
+	// so that they can be taken off again.
+	AnnotationChosen = prefix + "chosen-annotations"
 	// AnnotationWithdrawnAt says since when (RFC 3339) a proxy pod is withdrawn.
 	AnnotationWithdrawnAt = prefix + "withdrawn-at"
 

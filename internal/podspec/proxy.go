@@ -85,12 +85,14 @@ func BuildProxyPod(in ProxyInputs, runtime ProxyRuntime) *corev1.Pod {
 // proxyContainer has no liveness probe and no preStop hook: a restart would throw
 // everybody out, and a proxy that is told to end drains by itself.
 func proxyContainer(in ProxyInputs, runtime ProxyRuntime) corev1.Container {
+	game := tcp(gamePortName, ProxyPort)
+	game.HostPort = in.hostPort
 	return corev1.Container{
 		Name:                     ContainerProxy,
 		Image:                    cmp.Or(in.image, runtime.OperatorImage),
 		Command:                  []string{proxyProgram},
 		Args:                     proxyFlags(runtime),
-		Ports:                    []corev1.ContainerPort{tcp(gamePortName, ProxyPort), tcp("http", ProxyHTTPPort)},
+		Ports:                    []corev1.ContainerPort{game, tcp("http", ProxyHTTPPort)},
 		ReadinessProbe:           readiness(ProxyReadyPath, ProxyHTTPPort, proxyReadinessLosses),
 		Resources:                *in.resources.DeepCopy(),
 		SecurityContext:          ownContainer(),
@@ -118,4 +120,16 @@ func proxyFlags(runtime ProxyRuntime) []string {
 		flags = append(flags, "--session-server="+runtime.SessionServer)
 	}
 	return flags
+}
+
+// HostPortOf is the port of its node that a proxy's pod takes, 0 for none.
+func HostPortOf(pod *corev1.Pod) int32 {
+	for i := range pod.Spec.Containers {
+		for _, port := range pod.Spec.Containers[i].Ports {
+			if port.Name == gamePortName {
+				return port.HostPort
+			}
+		}
+	}
+	return 0
 }

@@ -4,6 +4,9 @@ package podspec
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,7 +34,24 @@ func BuildService(group *v1alpha1.ProxyGroup) *corev1.Service {
 		},
 	}
 	expose(&service.Spec, group.Spec.Expose)
+	if chosen := group.Spec.Expose.LoadBalancer.Annotations; len(chosen) > 0 {
+		service.Annotations = maps.Clone(chosen)
+		service.Annotations[AnnotationChosen] = strings.Join(slices.Sorted(maps.Keys(chosen)), ",")
+	}
 	return service
+}
+
+// Unchosen are the annotations of a Service that its group chose once, and does
+// not choose any more. Those that others set are none of them.
+func Unchosen(service, wanted *corev1.Service) []string {
+	list, there := service.Annotations[AnnotationChosen]
+	if !there {
+		return nil
+	}
+	return slices.DeleteFunc(append(strings.Split(list, ","), AnnotationChosen), func(key string) bool {
+		_, chosen := wanted.Annotations[key]
+		return chosen
+	})
 }
 
 // expose adds what a type of Service has beyond one inside the cluster. With the
@@ -39,7 +59,15 @@ func BuildService(group *v1alpha1.ProxyGroup) *corev1.Service {
 // meet people and not nodes.
 func expose(spec *corev1.ServiceSpec, expose v1alpha1.Expose) {
 	switch expose.Type {
-	case v1alpha1.ExposeClusterIP:
+	case v1alpha1.ExposeClusterIP, v1alpha1.ExposeHostPort:
+		// A port of a node needs no Service; what is in the cluster has one way in.
+	case v1alpha1.ExposeLoadBalancer:
+		spec.Type = corev1.ServiceTypeLoadBalancer
+		policy := cmp.Or(expose.LoadBalancer.ExternalTrafficPolicy, v1alpha1.TrafficLocal)
+		spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicy(policy)
+		if class := expose.LoadBalancer.LoadBalancerClass; class != "" {
+			spec.LoadBalancerClass = new(class)
+		}
 	case v1alpha1.ExposeNodePort:
 		spec.Type = corev1.ServiceTypeNodePort
 		spec.Ports[0].NodePort = expose.NodePort.Port

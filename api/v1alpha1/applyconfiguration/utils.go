@@ -30,6 +30,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ExposeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByClusterIP"):
 		return &apiv1alpha1.ExposeByClusterIPApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByHostPort"):
+		return &apiv1alpha1.ExposeByHostPortApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByLoadBalancer"):
+		return &apiv1alpha1.ExposeByLoadBalancerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByNodePort"):
 		return &apiv1alpha1.ExposeByNodePortApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ForcedHost"):

@@ -83,6 +83,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: clusterIP
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByClusterIP
+    - name: hostPort
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByHostPort
+    - name: loadBalancer
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByLoadBalancer
     - name: nodePort
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByNodePort
@@ -93,6 +99,27 @@ var schemaYAML = typed.YAMLObject(`types:
   map:
     fields:
     - name: address
+      type:
+        scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByHostPort
+  map:
+    fields:
+    - name: port
+      type:
+        scalar: numeric
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByLoadBalancer
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: externalTrafficPolicy
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.TrafficPolicy
+      default: Local
+    - name: loadBalancerClass
       type:
         scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeByNodePort

@@ -13,13 +13,20 @@ import (
 //
 // Expose says how players reach the proxies of a group.
 type ExposeApplyConfiguration struct {
-	// type is ClusterIP or NodePort. The block of the same name is required,
-	// the others are forbidden.
+	// type is ClusterIP, NodePort, LoadBalancer or HostPort. The block of the
+	// same name is required, with LoadBalancer optional; the others are forbidden.
+	// Another type moves nobody who is in, but for HostPort, whose port is part
+	// of the pods: they are replaced one at a time.
 	Type *apiv1alpha1.ExposeType `json:"type,omitempty"`
 	// clusterIP describes the way in that the owner provides.
 	ClusterIP *ExposeByClusterIPApplyConfiguration `json:"clusterIP,omitempty"`
 	// nodePort describes the port on the nodes.
 	NodePort *ExposeByNodePortApplyConfiguration `json:"nodePort,omitempty"`
+	// loadBalancer describes the load balancer that is asked for. Default: the
+	// cluster's own, which keeps the players' addresses.
+	LoadBalancer *ExposeByLoadBalancerApplyConfiguration `json:"loadBalancer,omitempty"`
+	// hostPort describes the port on the nodes that run a proxy.
+	HostPort *ExposeByHostPortApplyConfiguration `json:"hostPort,omitempty"`
 }
 
 // ExposeApplyConfiguration constructs a declarative configuration of the Expose type for use with
@@ -49,5 +56,21 @@ func (b *ExposeApplyConfiguration) WithClusterIP(value *ExposeByClusterIPApplyCo
 // If called multiple times, the NodePort field is set to the value of the last call.
 func (b *ExposeApplyConfiguration) WithNodePort(value *ExposeByNodePortApplyConfiguration) *ExposeApplyConfiguration {
 	b.NodePort = value
+	return b
+}
+
+// WithLoadBalancer sets the LoadBalancer field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LoadBalancer field is set to the value of the last call.
+func (b *ExposeApplyConfiguration) WithLoadBalancer(value *ExposeByLoadBalancerApplyConfiguration) *ExposeApplyConfiguration {
+	b.LoadBalancer = value
+	return b
+}
+
+// WithHostPort sets the HostPort field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HostPort field is set to the value of the last call.
+func (b *ExposeApplyConfiguration) WithHostPort(value *ExposeByHostPortApplyConfiguration) *ExposeApplyConfiguration {
+	b.HostPort = value
 	return b
 }

@@ -14,7 +14,7 @@ import (
 //
 // ProxyGroupStatus is what the operator last saw of a ProxyGroup.
 type ProxyGroupStatusApplyConfiguration struct {
-	// conditions are Accepted, Available, Progressing and
+	// conditions are Accepted, Available, Progressing, NodeDraining and
 	// ClientAddressHidden.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// phase sums the conditions up in one word.
