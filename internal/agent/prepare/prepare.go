@@ -122,7 +122,22 @@ func (d directory) blameVolume(err error) error {
 	}
 	return fmt.Errorf("the data directory %s cannot be written by user %d, group %d, and %s is the cause: "+
 		"its storage ignores fsGroup, as NFS and hostPath do; change the owner there or set spec.server.user (%s): %w",
-		d.spec.DataDir, os.Getuid(), os.Getgid(), volume, d.owner(), err)
+		d.spec.DataDir, os.Getuid(), os.Getgid(), volume, d.owner("."), err)
+}
+
+// blame explains an error about a file in a directory that can be written. The
+// kubelet gives a volume to fsGroup by its root alone, so what was restored or
+// copied into it may still be somebody else's.
+func (d directory) blame(name string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	at := name
+	for _, missing := d.root.Stat(at); missing != nil && at != "."; _, missing = d.root.Stat(at) {
+		at = path.Dir(at)
+	}
+	return fmt.Errorf("user %d, group %d may not, and %s is why (%s): change its owner, or set spec.server.user: %w",
+		os.Getuid(), os.Getgid(), path.Join(d.spec.DataDir, at), d.owner(at), err)
 }
 
 // merge brings one file to the content it must have and reports whether it
@@ -135,7 +150,7 @@ func (d directory) merge(file gameconfig.File) (bool, error) {
 	}
 	existing, mode, err := d.read(file.Path)
 	if err != nil {
-		return false, fmt.Errorf("%s: reading it: %w", file.Path, err)
+		return false, fmt.Errorf("%s: reading it: %w", file.Path, d.blame(file.Path, err))
 	}
 	merged, err := file.Merge(existing)
 	if err != nil {
@@ -145,7 +160,11 @@ func (d directory) merge(file gameconfig.File) (bool, error) {
 		return false, nil
 	}
 	if err := d.replace(file.Path, merged, mode); err != nil {
-		return false, fmt.Errorf("%s: writing it: %w", file.Path, d.blameVolume(err))
+		if !errors.Is(err, fs.ErrPermission) {
+			return false, fmt.Errorf("%s: writing it: %w", file.Path, d.blameVolume(err))
+		}
+		// A file is replaced, which is up to its directory.
+		return false, fmt.Errorf("%s: writing it: %w", file.Path, d.blame(path.Dir(file.Path), err))
 	}
 	return true, nil
 }
@@ -208,9 +227,9 @@ func (d directory) write(name string, content []byte, mode fs.FileMode) error {
 	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 }
 
-// owner says to whom the data directory belongs, for a person.
-func (d directory) owner() string {
-	info, err := d.root.Stat(".")
+// owner says to whom a part of the data directory belongs, for a person.
+func (d directory) owner(name string) string {
+	info, err := d.root.Stat(name)
 	if err != nil {
 		return "owner unknown"
 	}
