@@ -242,7 +242,10 @@ type Routing struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type ProxyConfig struct {
-	// motd is the text in a client's server list, in the MiniMessage subset.
+	// motd is the text in a client's server list, in a subset of MiniMessage:
+	// colours such as <gold> or <#ffaa00>, <bold>, <italic>, <underlined>,
+	// <strikethrough>, <obfuscated> and their short forms, <newline>, <reset>,
+	// closing tags, and \< for a <. Other tags are shown as they are.
 	// Default: the Network's name.
 	//
 	// +optional
@@ -251,13 +254,32 @@ type ProxyConfig struct {
 	MOTD string `json:"motd,omitempty"`
 
 	// playerLimit is the number of players that the server list shows as the
-	// maximum, network-wide. Nobody is refused because of it. Default: 500.
+	// maximum, network-wide. Nobody is refused because of it unless
+	// enforcePlayerLimit is set. Default: 500.
 	//
 	// +optional
 	// +default=500
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	PlayerLimit int32 `json:"playerLimit,omitempty"`
+
+	// enforcePlayerLimit refuses logins while playerLimit players are online,
+	// network-wide, but for players with the permission spawnery.join.limit.
+	// Proxies learn of each other's players with a delay of about a second, and
+	// that many joins too many may get in. Nobody is kicked. Default: false.
+	//
+	// +optional
+	// +default=false
+	EnforcePlayerLimit *bool `json:"enforcePlayerLimit,omitempty"`
+
+	// maxHeld is how many players one proxy holds for routing.holdSeconds;
+	// further ones without a place are refused at once. Default: 200.
+	//
+	// +optional
+	// +default=200
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MaxHeld int32 `json:"maxHeld,omitempty"`
 }
 
 // ProxyDrain bounds how long a proxy waits for its players to leave.

@@ -37,6 +37,17 @@ func routingRows() map[string]admissionRow {
 	}
 }
 
+func proxyBoundsRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"a proxy holds somebody": {
+			base:   "proxygroup",
+			accept: `spec: {config: {maxHeld: 1, enforcePlayerLimit: true}}`,
+			reject: `spec: {config: {maxHeld: 0}}`,
+			want:   "spec.config.maxHeld: Invalid value: 0: spec.config.maxHeld in body should be greater than or equal to 1",
+		},
+	}
+}
+
 func joinPermissionRows() map[string]admissionRow {
 	return map[string]admissionRow{
 		"a permission to join has a mode": {

@@ -14,14 +14,16 @@ import (
 // pod.
 func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1alpha1.ProxySettings {
 	settings := &agentv1alpha1.ProxySettings{
-		Network:        network.Name,
-		OnlineMode:     ptr.Deref(network.Status.OnlineMode, true),
-		FallbackGroups: group.Spec.Routing.FallbackGroups,
-		Strategy:       strategyOf(group.Spec.Routing.Strategy),
-		HoldSeconds:    ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
-		Motd:           group.Spec.Config.MOTD,
-		PlayerLimit:    group.Spec.Config.PlayerLimit,
-		DrainSeconds:   podspec.ProxyDrainSeconds(group),
+		Network:            network.Name,
+		OnlineMode:         ptr.Deref(network.Status.OnlineMode, true),
+		FallbackGroups:     group.Spec.Routing.FallbackGroups,
+		Strategy:           strategyOf(group.Spec.Routing.Strategy),
+		HoldSeconds:        ptr.Deref(group.Spec.Routing.HoldSeconds, 0),
+		Motd:               group.Spec.Config.MOTD,
+		PlayerLimit:        group.Spec.Config.PlayerLimit,
+		EnforcePlayerLimit: ptr.Deref(group.Spec.Config.EnforcePlayerLimit, false),
+		MaxHeld:            maxHeldOf(group),
+		DrainSeconds:       podspec.ProxyDrainSeconds(group),
 	}
 	if settings.Motd == "" {
 		settings.Motd = network.Name
@@ -39,6 +41,14 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		})
 	}
 	return settings
+}
+
+// maxHeldOf leaves the number to the proxy where the API server set none.
+func maxHeldOf(group *v1alpha1.ProxyGroup) *int32 {
+	if group.Spec.Config.MaxHeld == 0 {
+		return nil
+	}
+	return new(group.Spec.Config.MaxHeld)
 }
 
 func strategyOf(strategy v1alpha1.RoutingStrategy) agentv1alpha1.RoutingStrategy {

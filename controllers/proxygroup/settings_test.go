@@ -26,6 +26,16 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
+		"bounds": {
+			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{
+				MOTD: "<gold>Hello", PlayerLimit: 70, EnforcePlayerLimit: new(true), MaxHeld: 9,
+			}},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "<gold>Hello", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				PlayerLimit: 70, EnforcePlayerLimit: true, MaxHeld: new(int32(9)),
+				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
 		"routing": {
 			v1alpha1.ProxyGroupSpec{Routing: v1alpha1.Routing{
 				FallbackGroups: []string{"hub", "limbo"}, Strategy: v1alpha1.RoutingFill, HoldSeconds: new(int32(7)),

@@ -69,6 +69,8 @@ type Proxy struct {
 	gate      *guard.Gate
 	world     *session.World
 	roster    *roster
+	held      session.Held
+	book      *grants.Book
 	problems  problems
 	metrics   *metrics
 	changed   chan struct{}
@@ -106,10 +108,11 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 		gate: guard.NewGate(config.Limits), roster: newRoster(), changed: make(chan struct{}, 1),
 	}
 	book := grants.NewBook(store, log)
+	p.book = book
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
 		Secrets: config.Secrets, Commands: commands.NewConsole(store, book), Grants: book,
-		Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
+		Held: &p.held, Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	p.metrics = newMetrics(p)
 	return p, nil

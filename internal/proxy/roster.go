@@ -21,10 +21,11 @@ type roster struct {
 	mu     sync.Mutex
 	byID   map[uuid.UUID]*session.Player
 	byName map[string]*session.Player
+	order  map[*session.Player]int // how many there were before each
 }
 
 func newRoster() *roster {
-	return &roster{byID: map[uuid.UUID]*session.Player{}, byName: map[string]*session.Player{}}
+	return &roster{byID: map[uuid.UUID]*session.Player{}, byName: map[string]*session.Player{}, order: map[*session.Player]int{}}
 }
 
 // admit puts the player on the roster. A nil text means that they are; any
@@ -63,6 +64,7 @@ func (r *roster) put(player *session.Player) *session.Player {
 	if older := r.byName[name]; older != nil {
 		return older
 	}
+	r.order[player] = len(r.byID)
 	r.byID[who.ID], r.byName[name] = player, player
 	return nil
 }
@@ -73,6 +75,7 @@ func (r *roster) remove(player *session.Player) {
 	name := strings.ToLower(who.Name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.order, player)
 	if r.byID[who.ID] == player {
 		delete(r.byID, who.ID)
 	}
@@ -96,4 +99,12 @@ func (r *roster) size() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.byID)
+}
+
+// before is how many players there were when a player came, so that of two who
+// come for the last place one gets it.
+func (r *roster) before(player *session.Player) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.order[player]
 }

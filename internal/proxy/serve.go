@@ -9,10 +9,12 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
@@ -160,6 +162,18 @@ func (p *Proxy) list() status.List {
 	}
 }
 
+// full reports whether the network has no room for a player who was just put on
+// the roster, and how many it has room for.
+func (p *Proxy) full(player *session.Player) (int, bool) {
+	view := p.store.View()
+	limit := int(view.Settings.GetPlayerLimit())
+	if !view.Settings.GetEnforcePlayerLimit() || p.book.Holds(player.Identity(), grants.JoinLimit) {
+		return limit, false
+	}
+	// The manager's number is about a second old; this proxy's own is not.
+	return limit, max(view.NetworkPlayers, p.roster.before(player)) >= limit
+}
+
 // logIn takes a client to its configuration phase and onto the roster.
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
@@ -182,6 +196,11 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	player := session.New(p.world, client, mode, g.from)
 	if reason := p.roster.admit(ctx, player, mode); reason != nil {
 		return nil, login.Reject(g.packets, handshake.Protocol, *reason, nil)
+	}
+	if limit, full := p.full(player); full {
+		p.roster.remove(player)
+		player.Abandon()
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginFull, mcproto.Plain(strconv.Itoa(limit))), nil)
 	}
 	if err := p.desk.Accept(client); err != nil {
 		p.roster.remove(player)

@@ -53,6 +53,7 @@ func newMetrics(p *Proxy) *metrics {
 	}
 	m.registry.MustRegister(m.logins, m.refusals, m.status,
 		gauge("spawnery_proxy_players", "Players who are authenticated on this proxy.", func() float64 { return float64(p.roster.size()) }),
+		gauge("spawnery_proxy_players_held", "Players without a place who wait for one.", func() float64 { return float64(p.held.Count()) }),
 		gauge("spawnery_proxy_connections", "Open connections.", func() float64 { return float64(p.gate.Inside()) }),
 		gauge("spawnery_proxy_manager_connected", "1 while a session with the manager stands.", func() float64 {
 			if p.connected.Load() {

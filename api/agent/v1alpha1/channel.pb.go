@@ -1713,7 +1713,12 @@ type ProxySettings struct {
 	DrainSeconds int32 `protobuf:"varint,10,opt,name=drain_seconds,json=drainSeconds,proto3" json:"drain_seconds,omitempty"`
 	// Groups that are tried before the fallback groups for a first join by a
 	// host.
-	ForcedHosts   []*ForcedHost `protobuf:"bytes,11,rep,name=forced_hosts,json=forcedHosts,proto3" json:"forced_hosts,omitempty"`
+	ForcedHosts []*ForcedHost `protobuf:"bytes,11,rep,name=forced_hosts,json=forcedHosts,proto3" json:"forced_hosts,omitempty"`
+	// True: nobody gets in beyond player_limit but who may join full networks.
+	EnforcePlayerLimit bool `protobuf:"varint,12,opt,name=enforce_player_limit,json=enforcePlayerLimit,proto3" json:"enforce_player_limit,omitempty"`
+	// How many players one proxy holds; further ones are refused at once.
+	// Absent: 200.
+	MaxHeld       *int32 `protobuf:"varint,13,opt,name=max_held,json=maxHeld,proto3,oneof" json:"max_held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1823,6 +1828,20 @@ func (x *ProxySettings) GetForcedHosts() []*ForcedHost {
 		return x.ForcedHosts
 	}
 	return nil
+}
+
+func (x *ProxySettings) GetEnforcePlayerLimit() bool {
+	if x != nil {
+		return x.EnforcePlayerLimit
+	}
+	return false
+}
+
+func (x *ProxySettings) GetMaxHeld() int32 {
+	if x != nil && x.MaxHeld != nil {
+		return *x.MaxHeld
+	}
+	return 0
 }
 
 // ForcedHost sends who connects to a host to groups of its own.
@@ -2466,7 +2485,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
 	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectoryB\a\n" +
-	"\x05order\"\xea\x03\n" +
+	"\x05order\"\xc9\x04\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -2480,7 +2499,10 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\twithdrawn\x18\t \x01(\bR\twithdrawn\x12#\n" +
 	"\rdrain_seconds\x18\n" +
 	" \x01(\x05R\fdrainSeconds\x12F\n" +
-	"\fforced_hosts\x18\v \x03(\v2#.spawnery.agent.v1alpha1.ForcedHostR\vforcedHosts\"8\n" +
+	"\fforced_hosts\x18\v \x03(\v2#.spawnery.agent.v1alpha1.ForcedHostR\vforcedHosts\x120\n" +
+	"\x14enforce_player_limit\x18\f \x01(\bR\x12enforcePlayerLimit\x12\x1e\n" +
+	"\bmax_held\x18\r \x01(\x05H\x00R\amaxHeld\x88\x01\x01B\v\n" +
+	"\t_max_held\"8\n" +
 	"\n" +
 	"ForcedHost\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x16\n" +
@@ -2680,6 +2702,7 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[17].OneofWrappers = []any{}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

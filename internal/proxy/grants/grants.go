@@ -21,6 +21,8 @@ const (
 	CloudRead = "spawnery.cloud.read"
 	// JoinFull, followed by a group's name, lets a player join full rounds.
 	JoinFull = "spawnery.join.full."
+	// JoinLimit lets a player in while the network is full.
+	JoinLimit = "spawnery.join.limit"
 )
 
 // Book holds the grants in force. Its methods may be called from any

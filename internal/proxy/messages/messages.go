@@ -27,6 +27,7 @@ const (
 	LoginUnreachable     Key = "spawnery.login.unreachable"
 	LoginDuplicate       Key = "spawnery.login.duplicate"
 	LoginElsewhere       Key = "spawnery.login.elsewhere"
+	LoginFull            Key = "spawnery.login.full"
 
 	JoinFull        Key = "spawnery.join.full"
 	JoinDenied      Key = "spawnery.join.denied"
@@ -39,6 +40,7 @@ const (
 	JoinUnreachable Key = "spawnery.join.unreachable"
 
 	Hold            Key = "spawnery.hold"
+	HoldFull        Key = "spawnery.hold.full"
 	HoldEnded       Key = "spawnery.hold.ended"
 	Fallback        Key = "spawnery.fallback"
 	FallbackLost    Key = "spawnery.fallback.lost"

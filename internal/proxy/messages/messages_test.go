@@ -82,12 +82,56 @@ func TestLegacyCodesBecomeComponents(t *testing.T) {
 			{Text: "Green ", Color: "green"}, {Text: "bold", Color: "green", Format: mcproto.Bold}, {Text: " no"},
 		}},
 		"x§Cred": {Text: "x", Extra: []mcproto.Text{{Text: "red", Color: "red"}}},
-		"§zodd":  {Extra: []mcproto.Text{{Text: "odd"}}},
+		"§zodd":  {Text: "odd"},
 		"end§":   {Text: "end"},
-		"§§a":    {Extra: []mcproto.Text{{Text: "a"}}},
+		"§§a":    {Text: "a"},
 	} {
-		if diff := cmp.Diff(want, Legacy(text)); diff != "" {
+		if diff := cmp.Diff(want, Markup(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
+}
+
+func TestTagsBecomeComponents(t *testing.T) {
+	for text, want := range map[string]mcproto.Text{
+		"<gold>A network":        {Extra: []mcproto.Text{{Text: "A network", Color: "gold"}}},
+		"a<red>b</red>c":         {Text: "a", Extra: []mcproto.Text{{Text: "b", Color: "red"}, {Text: "c"}}},
+		"<RED>b</Red>":           {Extra: []mcproto.Text{{Text: "b", Color: "red"}}},
+		"<#12ABef>b":             {Extra: []mcproto.Text{{Text: "b", Color: "#12abef"}}},
+		"<color:dark_grey>b":     {Extra: []mcproto.Text{{Text: "b", Color: "dark_gray"}}},
+		"<c:#000000>b":           {Extra: []mcproto.Text{{Text: "b", Color: "#000000"}}},
+		"<b><i>x</b>y":           {Extra: []mcproto.Text{{Text: "x", Format: mcproto.Bold | mcproto.Italic}, {Text: "y"}}},
+		"<red><bold>x</bold>y":   {Extra: []mcproto.Text{{Text: "x", Color: "red", Format: mcproto.Bold}, {Text: "y", Color: "red"}}},
+		"<red><bold>x<reset>y":   {Extra: []mcproto.Text{{Text: "x", Color: "red", Format: mcproto.Bold}, {Text: "y"}}},
+		"one<newline>two<br>3":   {Text: "one\ntwo\n3"},
+		`\<red>x`:                {Text: "<red>x"},
+		"1 < 2 > 0 <3":           {Text: "1 < 2 > 0 <3"},
+		"<gradient:red:blue>x":   {Text: "<gradient:red:blue>x"},
+		"</red>x":                {Text: "</red>x"},
+		"<#12345>x<>":            {Text: "<#12345>x<>"},
+		"§a<bold>x":              {Extra: []mcproto.Text{{Text: "x", Color: "green", Format: mcproto.Bold}}},
+		"<red>a§lb</red>c":       {Extra: []mcproto.Text{{Text: "a", Color: "red"}, {Text: "b", Color: "red", Format: mcproto.Bold}, {Text: "c"}}},
+		"back\\slash":            {Text: "back\\slash"},
+		"<red></red>":            {},
+		"<yellow>Grüße <b>ß</b>": {Extra: []mcproto.Text{{Text: "Grüße ", Color: "yellow"}, {Text: "ß", Color: "yellow", Format: mcproto.Bold}}},
+	} {
+		if diff := cmp.Diff(want, Markup(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func FuzzMarkupLosesNoPlainText(f *testing.F) {
+	for _, seed := range []string{"<gold>A", "§", "\\<", "<", "a<b>", "\xff<red>§"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Markup(text).String()
+		if !strings.ContainsAny(text, "<§") && got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+		if len(got) > len(text) {
+			t.Errorf("%q grew to %q", text, got)
+		}
+	})
 }

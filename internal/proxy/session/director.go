@@ -81,6 +81,12 @@ func (p *Player) onLost(l *link) {
 func (p *Player) settle(ctx context.Context) bool {
 	stop := p.keepAlive(ctx)
 	defer stop()
+	held := false
+	defer func() {
+		if held {
+			p.world.Held.leave()
+		}
+	}()
 	for ctx.Err() == nil {
 		if p.ending.Load() {
 			<-ctx.Done()
@@ -106,6 +112,11 @@ func (p *Player) settle(ctx context.Context) bool {
 			p.Disconnect(p.journey.farewell(lack, p.groupName(lack.Group)))
 			return false
 		}
+		if !held && !p.world.Held.enter(p.maxHeld()) {
+			p.Disconnect(p.journey.turnedAway(p.groupName(lack.Group)))
+			return false
+		}
+		held = true
 		p.hold(ctx, lack.Group, changed)
 	}
 	return false

@@ -133,6 +133,14 @@ func (j *journey) farewell(lack *placing.NoPlace, group mcproto.Text) mcproto.Te
 	return messages.Text(messages.JoinNone)
 }
 
+// turnedAway is what a player is told for whom there is no room to wait.
+func (j *journey) turnedAway(group mcproto.Text) mcproto.Text {
+	if j.told {
+		return j.why
+	}
+	return messages.Text(messages.HoldFull, group)
+}
+
 // refusalText is what a player reads who asked for a server or group and did
 // not get there.
 func refusalText(target string, err error) mcproto.Text {

@@ -62,6 +62,8 @@ type World struct {
 	Moved func()
 	// Judged is told what forwarding state a login to a server met.
 	Judged func(server string, state agentv1alpha1.ForwardingState)
+	// Held are the players without a place who wait for one.
+	Held *Held
 	// Moves bounds how many players are moved off servers at once.
 	Moves chan struct{}
 }
@@ -135,6 +137,9 @@ func authentication(mode login.Mode) permissions.Authentication {
 	}
 	return permissions.Unauthenticated
 }
+
+// Identity is the player as permissions know them.
+func (p *Player) Identity() permissions.Player { return p.identity }
 
 // Profile is who the player is.
 func (p *Player) Profile() mcproto.Profile { return p.client.Profile }

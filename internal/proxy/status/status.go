@@ -18,7 +18,7 @@ type List struct {
 	MOTD string
 	// Online is everybody on the network.
 	Online int
-	// Limit is shown and means nothing.
+	// Limit is shown.
 	Limit int
 }
 
@@ -79,7 +79,7 @@ func (l List) json(protocols *mcproto.Protocols, client int32) string {
 	}{
 		Version:     version{Name: oldest.Versions[0] + " - " + newest.Versions[len(newest.Versions)-1], Protocol: shown},
 		Players:     players{Max: l.Limit, Online: l.Online},
-		Description: json.RawMessage(messages.Legacy(l.MOTD).JSON(client)),
+		Description: json.RawMessage(messages.Markup(l.MOTD).JSON(client)),
 	})
 	if err != nil {
 		// Numbers, strings and a component always marshal.

@@ -365,6 +365,14 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyConfig
   map:
     fields:
+    - name: enforcePlayerLimit
+      type:
+        scalar: boolean
+      default: false
+    - name: maxHeld
+      type:
+        scalar: numeric
+      default: 200
     - name: motd
       type:
         scalar: string

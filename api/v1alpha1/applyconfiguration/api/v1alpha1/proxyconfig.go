@@ -9,12 +9,24 @@ package v1alpha1
 //
 // ProxyConfig is what the proxies show and enforce.
 type ProxyConfigApplyConfiguration struct {
-	// motd is the text in a client's server list, in the MiniMessage subset.
+	// motd is the text in a client's server list, in a subset of MiniMessage:
+	// colours such as <gold> or <#ffaa00>, <bold>, <italic>, <underlined>,
+	// <strikethrough>, <obfuscated> and their short forms, <newline>, <reset>,
+	// closing tags, and \< for a <. Other tags are shown as they are.
 	// Default: the Network's name.
 	MOTD *string `json:"motd,omitempty"`
 	// playerLimit is the number of players that the server list shows as the
-	// maximum, network-wide. Nobody is refused because of it. Default: 500.
+	// maximum, network-wide. Nobody is refused because of it unless
+	// enforcePlayerLimit is set. Default: 500.
 	PlayerLimit *int32 `json:"playerLimit,omitempty"`
+	// enforcePlayerLimit refuses logins while playerLimit players are online,
+	// network-wide, but for players with the permission spawnery.join.limit.
+	// Proxies learn of each other's players with a delay of about a second, and
+	// that many joins too many may get in. Nobody is kicked. Default: false.
+	EnforcePlayerLimit *bool `json:"enforcePlayerLimit,omitempty"`
+	// maxHeld is how many players one proxy holds for routing.holdSeconds;
+	// further ones without a place are refused at once. Default: 200.
+	MaxHeld *int32 `json:"maxHeld,omitempty"`
 }
 
 // ProxyConfigApplyConfiguration constructs a declarative configuration of the ProxyConfig type for use with
@@ -36,5 +48,21 @@ func (b *ProxyConfigApplyConfiguration) WithMOTD(value string) *ProxyConfigApply
 // If called multiple times, the PlayerLimit field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithPlayerLimit(value int32) *ProxyConfigApplyConfiguration {
 	b.PlayerLimit = &value
+	return b
+}
+
+// WithEnforcePlayerLimit sets the EnforcePlayerLimit field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EnforcePlayerLimit field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithEnforcePlayerLimit(value bool) *ProxyConfigApplyConfiguration {
+	b.EnforcePlayerLimit = &value
+	return b
+}
+
+// WithMaxHeld sets the MaxHeld field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxHeld field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithMaxHeld(value int32) *ProxyConfigApplyConfiguration {
+	b.MaxHeld = &value
 	return b
 }
