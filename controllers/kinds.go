@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/spawnery/spawnery-operator/controllers/asks"
 	"github.com/spawnery/spawnery-operator/controllers/network"
 	"github.com/spawnery/spawnery-operator/controllers/orphans"
 	"github.com/spawnery/spawnery-operator/controllers/proxygroup"
@@ -93,6 +94,18 @@ func (s *setup) addProxyGroup() error {
 		DrainTaints:   s.DrainTaints,
 		Random:        mathrand.IntN,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ProxyGroup))
+}
+
+// addAsks adds who carries out what plugins ask for.
+func (s *setup) addAsks() error {
+	err := s.mgr.Add(&asks.Office{
+		Client: s.mgr.GetClient(), Live: s.mgr.GetAPIReader(), Sessions: s.store,
+		Events: s.mgr.GetEventRecorder("spawnery-asks"), Clock: s.Clock,
+	})
+	if err != nil {
+		return fmt.Errorf("add the answers to plugins: %w", err)
+	}
+	return nil
 }
 
 // addSweeps adds what tidies up once a minute.

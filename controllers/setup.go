@@ -64,7 +64,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Clock:     o.Clock,
 		}),
 	}
-	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addSweeps(), s.addMetrics(ctx))
+	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addAsks(), s.addSweeps(), s.addMetrics(ctx))
 }
 
 // hosts are the names beside the Service's that agents may dial.

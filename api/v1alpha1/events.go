@@ -14,6 +14,12 @@ const (
 	EventServerTakenBack = "ServerTakenBack"
 	// EventServerDeleted tells of a Server that was asked to go, and why.
 	EventServerDeleted = "ServerDeleted"
+	// EventBoostAdded tells of a boost that a plugin of a server asked for.
+	EventBoostAdded = "BoostAdded"
+	// EventBoostEnded tells of a boost that a plugin of its server ended.
+	EventBoostEnded = "BoostEnded"
+	// EventAskRefused tells of a wish of a plugin that passed a bound.
+	EventAskRefused = "AskRefused"
 	// EventProxyCreated tells of a proxy that was made, and what for.
 	EventProxyCreated = "ProxyCreated"
 	// EventProxyWithdrawn tells of a proxy that takes nobody new, and why.
@@ -30,4 +36,6 @@ const (
 	EventActionRetire   = "Retire"
 	EventActionTakeBack = "TakeBack"
 	EventActionDelete   = "Delete"
+	EventActionBoost    = "Boost"
+	EventActionRefuse   = "Refuse"
 )

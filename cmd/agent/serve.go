@@ -40,7 +40,7 @@ func serve(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	host := local.NewInvented(*server, *group, *slots, *playable, tellChange)
+	host := local.NewInvented(*server, *group, *slots, *playable, clock.RealClock{}, tellChange)
 	if err := serveHost(ctx, host, *listen); err != nil {
 		fmt.Fprintln(os.Stderr, "agent serve:", err)
 		return 1

@@ -28,6 +28,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/controllers/asks"
 	"github.com/spawnery/spawnery-operator/controllers/network"
 	"github.com/spawnery/spawnery-operator/controllers/proxygroup"
 	"github.com/spawnery/spawnery-operator/controllers/server"
@@ -59,6 +60,7 @@ func TestPasses(t *testing.T) {
 		"Template": templatePasses(),
 		"Count":    countPasses(),
 		"Exchange": exchangePasses(), "Way in": wayInPasses(),
+		"Ask":      askPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })
@@ -92,6 +94,7 @@ type world struct {
 	agents      map[types.UID]*sessions.ServerSession
 	proxies     map[types.UID]*sessions.ProxySession
 	reconcilers map[reflect.Type]reconcile.Reconciler
+	office      *asks.Office
 	drawn       int
 	bound       int
 }
@@ -120,6 +123,7 @@ func (w *world) restart() {
 	w.reconcilers = map[reflect.Type]reconcile.Reconciler{}
 	kube, err := kubernetes.NewForConfig(w.Config)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
+	w.office = &asks.Office{Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock}
 	since := func() time.Time { return w.began }
 	addTo(w, reconcile.AsReconciler(w.cache, &network.Reconciler{
 		Client: w.cache, Kube: kube, Sessions: w.store, Channel: func() podspec.Channel { return w.channel },

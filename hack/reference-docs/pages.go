@@ -77,9 +77,9 @@ func conditionsPage() string {
 const eventsHead = `<!-- Generated from internal/catalogue by make docs. -->
 # Events
 
-Whatever a group does with one of its members is an event of the group, which
-names the member and says why: ` + "`kubectl describe servergroup`" + ` shows them. A
-condition that changes is an event of its object too: its reason is the
+Whatever a group does with one of its members, and whatever plugins of its
+servers ask for, is an event of the group, which names the member or the boost
+and says why: ` + "`kubectl describe servergroup`" + ` shows them. A condition that changes is an event of its object too: its reason is the
 condition's reason, its action the condition's type, and it is a warning where
 somebody has to look. [Conditions](conditions.md) lists those. Nothing is told
 twice while it stays as it is.

@@ -27,7 +27,7 @@ const (
 
 // beyond is the manager as plugins see it.
 type beyond struct {
-	clock clock.Clock
+	clock clock.WithTicker
 	// changed wakes the channel.
 	changed chan<- struct{}
 
@@ -37,12 +37,16 @@ type beyond struct {
 	// wantedUntil is zero while nobody wants to know the network.
 	wantedUntil time.Time
 	network     local.Outlook
+	// say sends something on the session that stands.
+	say func(*agentv1alpha1.ServerMessage)
+	// asked are those who wait for an answer, by the id of what they asked.
+	asked map[string][]chan *agentv1alpha1.Answer
 	// moved is closed and made anew whenever one of these changes.
 	moved chan struct{}
 }
 
-func newBeyond(clk clock.Clock, changed chan<- struct{}) *beyond {
-	return &beyond{clock: clk, changed: changed, moved: make(chan struct{})}
+func newBeyond(clk clock.WithTicker, changed chan<- struct{}) *beyond {
+	return &beyond{clock: clk, changed: changed, moved: make(chan struct{}), asked: map[string][]chan *agentv1alpha1.Answer{}}
 }
 
 // move tells whoever waits. The caller holds the lock.
@@ -51,10 +55,10 @@ func (b *beyond) move() {
 	b.moved = make(chan struct{})
 }
 
-func (b *beyond) welcomed(by *agentv1alpha1.Welcome) {
+func (b *beyond) welcomed(by *agentv1alpha1.Welcome, say func(*agentv1alpha1.ServerMessage)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.manager = by
+	b.manager, b.say = by, say
 	b.move()
 }
 

@@ -34,6 +34,7 @@ type manager struct {
 	hellos  chan *agentv1alpha1.Hello
 	reports chan *agentv1alpha1.ServerReport
 	saved   chan *agentv1alpha1.SaveResult
+	asks    chan *agentv1alpha1.Ask
 	orders  chan *agentv1alpha1.ServerOrder
 	// capabilities are what it announces.
 	capabilities []string
@@ -52,7 +53,7 @@ func (p *pod) startManager() *manager {
 		t:      p.t,
 		hellos: make(chan *agentv1alpha1.Hello, 100), reports: make(chan *agentv1alpha1.ServerReport, 10000),
 		saved: make(chan *agentv1alpha1.SaveResult, 100), orders: make(chan *agentv1alpha1.ServerOrder),
-		hangUps: make(chan struct{}),
+		hangUps: make(chan struct{}), asks: make(chan *agentv1alpha1.Ask, 1000),
 	}
 	server := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	agentv1alpha1.RegisterChannelServer(server, m)
@@ -100,6 +101,8 @@ func (m *manager) hear(stream agentv1alpha1.Channel_ServerSessionServer) error {
 			go m.sendOrders(stream)
 		case *agentv1alpha1.ServerMessage_Report:
 			m.reports <- said.Report
+		case *agentv1alpha1.ServerMessage_Ask:
+			m.asks <- said.Ask
 		case *agentv1alpha1.ServerMessage_SaveResult:
 			m.saved <- said.SaveResult
 		}

@@ -14,7 +14,7 @@ import (
 func TestTheNetworkIsForgottenWithTheWishToKnowIt(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC))
 	b := newBeyond(clk, make(chan struct{}, 1))
-	b.welcomed(&agentv1alpha1.Welcome{Capabilities: []string{agentv1alpha1.CapabilityNetwork}})
+	b.welcomed(&agentv1alpha1.Welcome{Capabilities: []string{agentv1alpha1.CapabilityNetwork}}, nil)
 	known := func() bool {
 		_, known, _, err := b.look()
 		if err != nil {

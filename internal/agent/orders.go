@@ -38,11 +38,13 @@ func (a *Agent) order(ctx context.Context, order *agentv1alpha1.ServerOrder, ans
 	switch order := order.GetOrder().(type) {
 	case *agentv1alpha1.ServerOrder_Welcome:
 		logr.FromContextOrDiscard(ctx).V(1).Info("welcomed by the manager", "version", order.Welcome.GetVersion())
-		a.beyond.welcomed(order.Welcome)
+		a.beyond.welcomed(order.Welcome, answer)
 	case *agentv1alpha1.ServerOrder_Settings:
 		a.settle(order.Settings)
 	case *agentv1alpha1.ServerOrder_Save:
 		a.saveOrdered(ctx, order.Save.GetId(), answer)
+	case *agentv1alpha1.ServerOrder_Answer:
+		a.beyond.answered(order.Answer)
 	case *agentv1alpha1.ServerOrder_Network:
 		a.beyond.told(order.Network)
 	case *agentv1alpha1.ServerOrder_Watchers:

@@ -19,6 +19,11 @@ func (p *plugins) Network(ctx context.Context) (local.Network, <-chan struct{}, 
 	return p.agent.beyond.awaitNetwork(ctx)
 }
 
+// Ask puts something to the manager.
+func (p *plugins) Ask(ctx context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha1.Answer, error) {
+	return p.agent.beyond.ask(ctx, ask)
+}
+
 // Self describes the server.
 func (p *plugins) Self() (local.Self, <-chan struct{}) {
 	s, changed := p.agent.look()

@@ -30,8 +30,9 @@ func ours() []Permission {
 			Why: "A ServerGroup's spec belongs to a file of its owner's: the scaler never edits it.",
 		},
 		{
-			Scope: Cluster, Group: v1alpha1.GroupName, Resource: "scaleboosts", Verbs: []string{"get", "list", "watch", "delete"},
-			Why: "Live boosts raise the floor of a group. Those that have expired are deleted, unless a GitOps tool keeps them.",
+			Scope: Cluster, Group: v1alpha1.GroupName, Resource: "scaleboosts", Verbs: []string{"get", "list", "watch", "create", "delete"},
+			Why: "Live boosts raise the floor of a group. Plugins of its servers have some made, within the group's maxReplicas, and end their own. " +
+				"Those that have expired are deleted, unless a GitOps tool keeps them.",
 		},
 		{
 			Scope: Cluster, Group: v1alpha1.GroupName, Resource: "servers",

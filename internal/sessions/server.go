@@ -50,6 +50,7 @@ type server struct {
 	// wishes counts how often the agent began to want to know the network.
 	wishes     int
 	comparison comparison
+	askedFor
 }
 
 // save is one order to write the world and what became of it.
@@ -130,8 +131,12 @@ func (s *ServerSession) pick(now time.Time) (*agentv1alpha1.ServerOrder, time.Du
 	return order, min(wait, ResyncEvery-now.Sub(s.restatedAt))
 }
 
-// pickNews returns what the agent lacks of what proxies and servers say.
+// pickNews returns what the agent lacks of answers, and of what proxies and
+// servers say.
 func (s *ServerSession) pickNews(now time.Time) (*agentv1alpha1.ServerOrder, time.Duration) {
+	if answer := s.server.pickAnswer(); answer != nil {
+		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Answer{Answer: answer}}, 0
+	}
 	watchers, wait := s.pickWatchers(now)
 	if watchers != nil {
 		return &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Watchers{Watchers: watchers}}, 0
@@ -157,6 +162,8 @@ func (s *ServerSession) Receive(message *agentv1alpha1.ServerMessage) error {
 		s.store.serverReported(s.server, said.Report, now)
 	case *agentv1alpha1.ServerMessage_SaveResult:
 		s.store.saveAnswered(s.server, said.SaveResult)
+	case *agentv1alpha1.ServerMessage_Ask:
+		return s.store.asked(s.server, said.Ask, now)
 	}
 	return nil
 }

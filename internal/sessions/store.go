@@ -82,7 +82,8 @@ type Store struct {
 	proxies     map[types.UID]*proxy
 	directories map[types.NamespacedName]*directory
 	// outlooks are the directories as servers may know them.
-	outlooks map[types.NamespacedName]*directory
+	outlooks  map[types.NamespacedName]*directory
+	questions questions
 }
 
 // New returns an empty store.
@@ -95,6 +96,7 @@ func New(cfg Config) *Store {
 		proxies:     map[types.UID]*proxy{},
 		directories: map[types.NamespacedName]*directory{},
 		outlooks:    map[types.NamespacedName]*directory{},
+		questions:   questions{busy: map[types.NamespacedName]bool{}, ring: make(chan struct{}, 1)},
 	}
 }
 
@@ -122,7 +124,7 @@ func (s *Store) forget(uid types.UID) {
 func (s *Store) welcome() *agentv1alpha1.Welcome {
 	return &agentv1alpha1.Welcome{
 		Version:               s.version,
-		Capabilities:          []string{agentv1alpha1.CapabilityNetwork},
+		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire},
 		ReportIntervalSeconds: int32(ReportInterval / time.Second),
 	}
 }

@@ -12,4 +12,8 @@ const (
 	// CapabilityNetwork of a manager: it sends the network to the servers that
 	// want to know it.
 	CapabilityNetwork = "network"
+	// CapabilityBoosts of a manager: it takes asks about boosts.
+	CapabilityBoosts = "boosts"
+	// CapabilityRetire of a manager: it takes the ask Retire.
+	CapabilityRetire = "retire"
 )

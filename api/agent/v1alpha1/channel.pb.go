@@ -35,6 +35,74 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Verdict says what became of an Ask.
+type Verdict int32
+
+const (
+	Verdict_VERDICT_UNSPECIFIED Verdict = 0
+	// It is done, now or before.
+	Verdict_VERDICT_DONE Verdict = 1
+	// It cannot be granted to anybody.
+	Verdict_VERDICT_MALFORMED Verdict = 2
+	// It passes a bound.
+	Verdict_VERDICT_REFUSED Verdict = 3
+	// What it names is not there.
+	Verdict_VERDICT_NOT_FOUND Verdict = 4
+	// It is asked for too often; later it may be granted.
+	Verdict_VERDICT_TOO_OFTEN Verdict = 5
+	// The manager could not do it, and does not know whether it was done.
+	Verdict_VERDICT_FAILED Verdict = 6
+)
+
+// Enum value maps for Verdict.
+var (
+	Verdict_name = map[int32]string{
+		0: "VERDICT_UNSPECIFIED",
+		1: "VERDICT_DONE",
+		2: "VERDICT_MALFORMED",
+		3: "VERDICT_REFUSED",
+		4: "VERDICT_NOT_FOUND",
+		5: "VERDICT_TOO_OFTEN",
+		6: "VERDICT_FAILED",
+	}
+	Verdict_value = map[string]int32{
+		"VERDICT_UNSPECIFIED": 0,
+		"VERDICT_DONE":        1,
+		"VERDICT_MALFORMED":   2,
+		"VERDICT_REFUSED":     3,
+		"VERDICT_NOT_FOUND":   4,
+		"VERDICT_TOO_OFTEN":   5,
+		"VERDICT_FAILED":      6,
+	}
+)
+
+func (x Verdict) Enum() *Verdict {
+	p := new(Verdict)
+	*p = x
+	return p
+}
+
+func (x Verdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Verdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[0].Descriptor()
+}
+
+func (Verdict) Type() protoreflect.EnumType {
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[0]
+}
+
+func (x Verdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Verdict.Descriptor instead.
+func (Verdict) EnumDescriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{0}
+}
+
 // GameState says whether the game accepts players.
 type GameState int32
 
@@ -79,11 +147,11 @@ func (x GameState) String() string {
 }
 
 func (GameState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[0].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[1].Descriptor()
 }
 
 func (GameState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[0]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[1]
 }
 
 func (x GameState) Number() protoreflect.EnumNumber {
@@ -92,7 +160,7 @@ func (x GameState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GameState.Descriptor instead.
 func (GameState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{0}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{1}
 }
 
 // ForwardingState is what a probe login on localhost met.
@@ -139,11 +207,11 @@ func (x ForwardingState) String() string {
 }
 
 func (ForwardingState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[1].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[2].Descriptor()
 }
 
 func (ForwardingState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[1]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[2]
 }
 
 func (x ForwardingState) Number() protoreflect.EnumNumber {
@@ -152,7 +220,7 @@ func (x ForwardingState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ForwardingState.Descriptor instead.
 func (ForwardingState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{1}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{2}
 }
 
 // RoutingStrategy chooses within a group.
@@ -192,11 +260,11 @@ func (x RoutingStrategy) String() string {
 }
 
 func (RoutingStrategy) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[2].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
 }
 
 func (RoutingStrategy) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[2]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
 }
 
 func (x RoutingStrategy) Number() protoreflect.EnumNumber {
@@ -205,7 +273,7 @@ func (x RoutingStrategy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoutingStrategy.Descriptor instead.
 func (RoutingStrategy) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{2}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
 }
 
 // JoinMode says what becomes of players of whom the permission is not known.
@@ -244,11 +312,11 @@ func (x JoinMode) String() string {
 }
 
 func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[4].Descriptor()
 }
 
 func (JoinMode) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[4]
 }
 
 func (x JoinMode) Number() protoreflect.EnumNumber {
@@ -257,7 +325,7 @@ func (x JoinMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinMode.Descriptor instead.
 func (JoinMode) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
 }
 
 // DoorState says who is let through to a server.
@@ -304,11 +372,11 @@ func (x DoorState) String() string {
 }
 
 func (DoorState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[4].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[5].Descriptor()
 }
 
 func (DoorState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[4]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[5]
 }
 
 func (x DoorState) Number() protoreflect.EnumNumber {
@@ -317,7 +385,7 @@ func (x DoorState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DoorState.Descriptor instead.
 func (DoorState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
 }
 
 // Hello opens a session and announces what the sender understands.
@@ -503,6 +571,7 @@ type ServerMessage struct {
 	//	*ServerMessage_Hello
 	//	*ServerMessage_Report
 	//	*ServerMessage_SaveResult
+	//	*ServerMessage_Ask
 	Message       isServerMessage_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -572,6 +641,15 @@ func (x *ServerMessage) GetSaveResult() *SaveResult {
 	return nil
 }
 
+func (x *ServerMessage) GetAsk() *Ask {
+	if x != nil {
+		if x, ok := x.Message.(*ServerMessage_Ask); ok {
+			return x.Ask
+		}
+	}
+	return nil
+}
+
 type isServerMessage_Message interface {
 	isServerMessage_Message()
 }
@@ -588,11 +666,456 @@ type ServerMessage_SaveResult struct {
 	SaveResult *SaveResult `protobuf:"bytes,3,opt,name=save_result,json=saveResult,proto3,oneof"`
 }
 
+type ServerMessage_Ask struct {
+	// Sent to managers that announced the capability it needs only.
+	Ask *Ask `protobuf:"bytes,4,opt,name=ask,proto3,oneof"`
+}
+
 func (*ServerMessage_Hello) isServerMessage_Message() {}
 
 func (*ServerMessage_Report) isServerMessage_Message() {}
 
 func (*ServerMessage_SaveResult) isServerMessage_Message() {}
+
+func (*ServerMessage_Ask) isServerMessage_Message() {}
+
+// Ask is something that a plugin of this server wants of the manager. It is
+// about the sender's own server and its own group, which no message names. It is
+// carried out once, whichever manager it reaches and however often, and answered
+// by an Answer with the same id.
+type Ask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 64 bytes, and unique among those of this pod: the same id is the
+	// same ask.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Ask:
+	//
+	//	*Ask_AddBoost
+	//	*Ask_ListBoosts
+	//	*Ask_EndBoost
+	//	*Ask_Retire
+	Ask           isAsk_Ask `protobuf_oneof:"ask"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ask) Reset() {
+	*x = Ask{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ask) ProtoMessage() {}
+
+func (x *Ask) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ask.ProtoReflect.Descriptor instead.
+func (*Ask) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Ask) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Ask) GetAsk() isAsk_Ask {
+	if x != nil {
+		return x.Ask
+	}
+	return nil
+}
+
+func (x *Ask) GetAddBoost() *AddBoost {
+	if x != nil {
+		if x, ok := x.Ask.(*Ask_AddBoost); ok {
+			return x.AddBoost
+		}
+	}
+	return nil
+}
+
+func (x *Ask) GetListBoosts() *ListBoosts {
+	if x != nil {
+		if x, ok := x.Ask.(*Ask_ListBoosts); ok {
+			return x.ListBoosts
+		}
+	}
+	return nil
+}
+
+func (x *Ask) GetEndBoost() *EndBoost {
+	if x != nil {
+		if x, ok := x.Ask.(*Ask_EndBoost); ok {
+			return x.EndBoost
+		}
+	}
+	return nil
+}
+
+func (x *Ask) GetRetire() *Retire {
+	if x != nil {
+		if x, ok := x.Ask.(*Ask_Retire); ok {
+			return x.Retire
+		}
+	}
+	return nil
+}
+
+type isAsk_Ask interface {
+	isAsk_Ask()
+}
+
+type Ask_AddBoost struct {
+	// The three need the capability "boosts".
+	AddBoost *AddBoost `protobuf:"bytes,2,opt,name=add_boost,json=addBoost,proto3,oneof"`
+}
+
+type Ask_ListBoosts struct {
+	ListBoosts *ListBoosts `protobuf:"bytes,3,opt,name=list_boosts,json=listBoosts,proto3,oneof"`
+}
+
+type Ask_EndBoost struct {
+	EndBoost *EndBoost `protobuf:"bytes,4,opt,name=end_boost,json=endBoost,proto3,oneof"`
+}
+
+type Ask_Retire struct {
+	// Needs the capability "retire".
+	Retire *Retire `protobuf:"bytes,5,opt,name=retire,proto3,oneof"`
+}
+
+func (*Ask_AddBoost) isAsk_Ask() {}
+
+func (*Ask_ListBoosts) isAsk_Ask() {}
+
+func (*Ask_EndBoost) isAsk_Ask() {}
+
+func (*Ask_Retire) isAsk_Ask() {}
+
+// AddBoost raises the floor of the server's group for a while.
+type AddBoost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many servers more, at least 1. Refused beyond the group's maxReplicas.
+	Replicas int32 `protobuf:"varint,1,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// How long it lasts, at most seven days. 0: an hour.
+	Seconds       int64 `protobuf:"varint,2,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddBoost) Reset() {
+	*x = AddBoost{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddBoost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddBoost) ProtoMessage() {}
+
+func (x *AddBoost) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddBoost.ProtoReflect.Descriptor instead.
+func (*AddBoost) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AddBoost) GetReplicas() int32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *AddBoost) GetSeconds() int64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+// ListBoosts asks for the live boosts that this server has made.
+type ListBoosts struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBoosts) Reset() {
+	*x = ListBoosts{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBoosts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBoosts) ProtoMessage() {}
+
+func (x *ListBoosts) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBoosts.ProtoReflect.Descriptor instead.
+func (*ListBoosts) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{6}
+}
+
+// EndBoost ends one of them.
+type EndBoost struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndBoost) Reset() {
+	*x = EndBoost{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndBoost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndBoost) ProtoMessage() {}
+
+func (x *EndBoost) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndBoost.ProtoReflect.Descriptor instead.
+func (*EndBoost) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EndBoost) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Retire has the server take nobody new, and replaced once it is empty.
+type Retire struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Retire) Reset() {
+	*x = Retire{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Retire) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Retire) ProtoMessage() {}
+
+func (x *Retire) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Retire.ProtoReflect.Descriptor instead.
+func (*Retire) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
+}
+
+// Answer is what became of an Ask.
+type Answer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the Ask.
+	Id      string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Verdict Verdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=spawnery.agent.v1alpha1.Verdict" json:"verdict,omitempty"`
+	// One sentence for a person. Empty when there is nothing to say.
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// AddBoost: the one that was made. ListBoosts and EndBoost: the live ones that
+	// this server has made.
+	Boosts        []*OwnBoost `protobuf:"bytes,4,rep,name=boosts,proto3" json:"boosts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Answer) Reset() {
+	*x = Answer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Answer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Answer) ProtoMessage() {}
+
+func (x *Answer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Answer.ProtoReflect.Descriptor instead.
+func (*Answer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Answer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Answer) GetVerdict() Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return Verdict_VERDICT_UNSPECIFIED
+}
+
+func (x *Answer) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Answer) GetBoosts() []*OwnBoost {
+	if x != nil {
+		return x.Boosts
+	}
+	return nil
+}
+
+// OwnBoost is a boost that this server has made.
+type OwnBoost struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Replicas      int32                  `protobuf:"varint,2,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OwnBoost) Reset() {
+	*x = OwnBoost{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OwnBoost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OwnBoost) ProtoMessage() {}
+
+func (x *OwnBoost) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OwnBoost.ProtoReflect.Descriptor instead.
+func (*OwnBoost) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *OwnBoost) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OwnBoost) GetReplicas() int32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *OwnBoost) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
 
 // ServerReport is the whole state of one server, sent every report interval
 // and at once when something in it changes.
@@ -639,7 +1162,7 @@ type ServerReport struct {
 
 func (x *ServerReport) Reset() {
 	*x = ServerReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[4]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +1174,7 @@ func (x *ServerReport) String() string {
 func (*ServerReport) ProtoMessage() {}
 
 func (x *ServerReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[4]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +1187,7 @@ func (x *ServerReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerReport.ProtoReflect.Descriptor instead.
 func (*ServerReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ServerReport) GetSampledAt() *timestamppb.Timestamp {
@@ -778,7 +1301,7 @@ type SaveResult struct {
 
 func (x *SaveResult) Reset() {
 	*x = SaveResult{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[5]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -790,7 +1313,7 @@ func (x *SaveResult) String() string {
 func (*SaveResult) ProtoMessage() {}
 
 func (x *SaveResult) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[5]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -803,7 +1326,7 @@ func (x *SaveResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveResult.ProtoReflect.Descriptor instead.
 func (*SaveResult) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SaveResult) GetId() string {
@@ -830,6 +1353,7 @@ type ServerOrder struct {
 	//	*ServerOrder_Save
 	//	*ServerOrder_Watchers
 	//	*ServerOrder_Network
+	//	*ServerOrder_Answer
 	Order         isServerOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,7 +1361,7 @@ type ServerOrder struct {
 
 func (x *ServerOrder) Reset() {
 	*x = ServerOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[6]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +1373,7 @@ func (x *ServerOrder) String() string {
 func (*ServerOrder) ProtoMessage() {}
 
 func (x *ServerOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[6]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +1386,7 @@ func (x *ServerOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerOrder.ProtoReflect.Descriptor instead.
 func (*ServerOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{6}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ServerOrder) GetOrder() isServerOrder_Order {
@@ -917,6 +1441,15 @@ func (x *ServerOrder) GetNetwork() *Directory {
 	return nil
 }
 
+func (x *ServerOrder) GetAnswer() *Answer {
+	if x != nil {
+		if x, ok := x.Order.(*ServerOrder_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
 type isServerOrder_Order interface {
 	isServerOrder_Order()
 }
@@ -944,6 +1477,10 @@ type ServerOrder_Network struct {
 	Network *Directory `protobuf:"bytes,5,opt,name=network,proto3,oneof"`
 }
 
+type ServerOrder_Answer struct {
+	Answer *Answer `protobuf:"bytes,6,opt,name=answer,proto3,oneof"`
+}
+
 func (*ServerOrder_Welcome) isServerOrder_Order() {}
 
 func (*ServerOrder_Settings) isServerOrder_Order() {}
@@ -953,6 +1490,8 @@ func (*ServerOrder_Save) isServerOrder_Order() {}
 func (*ServerOrder_Watchers) isServerOrder_Order() {}
 
 func (*ServerOrder_Network) isServerOrder_Order() {}
+
+func (*ServerOrder_Answer) isServerOrder_Order() {}
 
 // ServerSettings is what the agent needs to know and the pod does not fix.
 type ServerSettings struct {
@@ -976,7 +1515,7 @@ type ServerSettings struct {
 
 func (x *ServerSettings) Reset() {
 	*x = ServerSettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[7]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1527,7 @@ func (x *ServerSettings) String() string {
 func (*ServerSettings) ProtoMessage() {}
 
 func (x *ServerSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[7]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1540,7 @@ func (x *ServerSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerSettings.ProtoReflect.Descriptor instead.
 func (*ServerSettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{7}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ServerSettings) GetServer() string {
@@ -1059,7 +1598,7 @@ type Watchers struct {
 
 func (x *Watchers) Reset() {
 	*x = Watchers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1610,7 @@ func (x *Watchers) String() string {
 func (*Watchers) ProtoMessage() {}
 
 func (x *Watchers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[8]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1623,7 @@ func (x *Watchers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watchers.ProtoReflect.Descriptor instead.
 func (*Watchers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Watchers) GetPlayers() []*Player {
@@ -1105,7 +1644,7 @@ type SaveOrder struct {
 
 func (x *SaveOrder) Reset() {
 	*x = SaveOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1656,7 @@ func (x *SaveOrder) String() string {
 func (*SaveOrder) ProtoMessage() {}
 
 func (x *SaveOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1669,7 @@ func (x *SaveOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveOrder.ProtoReflect.Descriptor instead.
 func (*SaveOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SaveOrder) GetId() string {
@@ -1154,7 +1693,7 @@ type ProxyMessage struct {
 
 func (x *ProxyMessage) Reset() {
 	*x = ProxyMessage{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1705,7 @@ func (x *ProxyMessage) String() string {
 func (*ProxyMessage) ProtoMessage() {}
 
 func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1718,7 @@ func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyMessage.ProtoReflect.Descriptor instead.
 func (*ProxyMessage) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ProxyMessage) GetMessage() isProxyMessage_Message {
@@ -1250,7 +1789,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1801,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1814,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -1351,7 +1890,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1902,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1915,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -1422,7 +1961,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1973,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1986,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -1485,7 +2024,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +2036,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +2049,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -1546,7 +2085,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +2097,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +2110,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -1603,7 +2142,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +2154,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +2167,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -1725,7 +2264,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +2276,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +2289,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -1857,7 +2396,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +2408,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +2421,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -1917,7 +2456,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2468,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2481,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -2002,7 +2541,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2553,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2566,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -2093,7 +2632,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2105,7 +2644,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2118,7 +2657,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -2156,7 +2695,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2707,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2720,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -2217,7 +2756,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2768,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2781,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -2284,7 +2823,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2835,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2848,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2396,13 +2935,40 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x17report_interval_seconds\x18\x03 \x01(\x05R\x15reportIntervalSeconds\"0\n" +
 	"\x06Player\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\fR\x04uuid\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xdb\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\x8d\x02\n" +
 	"\rServerMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12?\n" +
 	"\x06report\x18\x02 \x01(\v2%.spawnery.agent.v1alpha1.ServerReportH\x00R\x06report\x12F\n" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
-	"saveResultB\t\n" +
-	"\amessage\"\x94\x05\n" +
+	"saveResult\x120\n" +
+	"\x03ask\x18\x04 \x01(\v2\x1c.spawnery.agent.v1alpha1.AskH\x00R\x03askB\t\n" +
+	"\amessage\"\xa3\x02\n" +
+	"\x03Ask\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12@\n" +
+	"\tadd_boost\x18\x02 \x01(\v2!.spawnery.agent.v1alpha1.AddBoostH\x00R\baddBoost\x12F\n" +
+	"\vlist_boosts\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.ListBoostsH\x00R\n" +
+	"listBoosts\x12@\n" +
+	"\tend_boost\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.EndBoostH\x00R\bendBoost\x129\n" +
+	"\x06retire\x18\x05 \x01(\v2\x1f.spawnery.agent.v1alpha1.RetireH\x00R\x06retireB\x05\n" +
+	"\x03ask\"@\n" +
+	"\bAddBoost\x12\x1a\n" +
+	"\breplicas\x18\x01 \x01(\x05R\breplicas\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x03R\aseconds\"\f\n" +
+	"\n" +
+	"ListBoosts\"\x1e\n" +
+	"\bEndBoost\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\b\n" +
+	"\x06Retire\"\xa7\x01\n" +
+	"\x06Answer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
+	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x129\n" +
+	"\x06boosts\x18\x04 \x03(\v2!.spawnery.agent.v1alpha1.OwnBoostR\x06boosts\"u\n" +
+	"\bOwnBoost\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\breplicas\x18\x02 \x01(\x05R\breplicas\x129\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x94\x05\n" +
 	"\fServerReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12A\n" +
@@ -2429,13 +2995,14 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\n" +
 	"SaveResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xd6\x02\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\x91\x03\n" +
 	"\vServerOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12E\n" +
 	"\bsettings\x18\x02 \x01(\v2'.spawnery.agent.v1alpha1.ServerSettingsH\x00R\bsettings\x128\n" +
 	"\x04save\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.SaveOrderH\x00R\x04save\x12?\n" +
 	"\bwatchers\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.WatchersH\x00R\bwatchers\x12>\n" +
-	"\anetwork\x18\x05 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\anetworkB\a\n" +
+	"\anetwork\x18\x05 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\anetwork\x129\n" +
+	"\x06answer\x18\x06 \x01(\v2\x1f.spawnery.agent.v1alpha1.AnswerH\x00R\x06answerB\a\n" +
 	"\x05order\"\xf7\x01\n" +
 	"\x0eServerSettings\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
@@ -2547,7 +3114,15 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x05phase\x18\n" +
 	" \x01(\tR\x05phaseB\n" +
 	"\n" +
-	"\b_players*\x8d\x01\n" +
+	"\b_players*\xa2\x01\n" +
+	"\aVerdict\x12\x17\n" +
+	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fVERDICT_DONE\x10\x01\x12\x15\n" +
+	"\x11VERDICT_MALFORMED\x10\x02\x12\x13\n" +
+	"\x0fVERDICT_REFUSED\x10\x03\x12\x15\n" +
+	"\x11VERDICT_NOT_FOUND\x10\x04\x12\x15\n" +
+	"\x11VERDICT_TOO_OFTEN\x10\x05\x12\x12\n" +
+	"\x0eVERDICT_FAILED\x10\x06*\x8d\x01\n" +
 	"\tGameState\x12\x1a\n" +
 	"\x16GAME_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13GAME_STATE_STARTING\x10\x01\x12\x14\n" +
@@ -2590,88 +3165,105 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 	return file_api_agent_v1alpha1_channel_proto_rawDescData
 }
 
-var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
-	(GameState)(0),                // 0: spawnery.agent.v1alpha1.GameState
-	(ForwardingState)(0),          // 1: spawnery.agent.v1alpha1.ForwardingState
-	(RoutingStrategy)(0),          // 2: spawnery.agent.v1alpha1.RoutingStrategy
-	(JoinMode)(0),                 // 3: spawnery.agent.v1alpha1.JoinMode
-	(DoorState)(0),                // 4: spawnery.agent.v1alpha1.DoorState
-	(*Hello)(nil),                 // 5: spawnery.agent.v1alpha1.Hello
-	(*Welcome)(nil),               // 6: spawnery.agent.v1alpha1.Welcome
-	(*Player)(nil),                // 7: spawnery.agent.v1alpha1.Player
-	(*ServerMessage)(nil),         // 8: spawnery.agent.v1alpha1.ServerMessage
-	(*ServerReport)(nil),          // 9: spawnery.agent.v1alpha1.ServerReport
-	(*SaveResult)(nil),            // 10: spawnery.agent.v1alpha1.SaveResult
-	(*ServerOrder)(nil),           // 11: spawnery.agent.v1alpha1.ServerOrder
-	(*ServerSettings)(nil),        // 12: spawnery.agent.v1alpha1.ServerSettings
-	(*Watchers)(nil),              // 13: spawnery.agent.v1alpha1.Watchers
-	(*SaveOrder)(nil),             // 14: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 15: spawnery.agent.v1alpha1.ProxyMessage
-	(*ProxyReport)(nil),           // 16: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 17: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 18: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 19: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 20: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 21: spawnery.agent.v1alpha1.ProxyOrder
-	(*ProxySettings)(nil),         // 22: spawnery.agent.v1alpha1.ProxySettings
-	(*ForcedHost)(nil),            // 23: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 24: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 25: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 26: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 27: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 28: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 29: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
+	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
+	(ForwardingState)(0),          // 2: spawnery.agent.v1alpha1.ForwardingState
+	(RoutingStrategy)(0),          // 3: spawnery.agent.v1alpha1.RoutingStrategy
+	(JoinMode)(0),                 // 4: spawnery.agent.v1alpha1.JoinMode
+	(DoorState)(0),                // 5: spawnery.agent.v1alpha1.DoorState
+	(*Hello)(nil),                 // 6: spawnery.agent.v1alpha1.Hello
+	(*Welcome)(nil),               // 7: spawnery.agent.v1alpha1.Welcome
+	(*Player)(nil),                // 8: spawnery.agent.v1alpha1.Player
+	(*ServerMessage)(nil),         // 9: spawnery.agent.v1alpha1.ServerMessage
+	(*Ask)(nil),                   // 10: spawnery.agent.v1alpha1.Ask
+	(*AddBoost)(nil),              // 11: spawnery.agent.v1alpha1.AddBoost
+	(*ListBoosts)(nil),            // 12: spawnery.agent.v1alpha1.ListBoosts
+	(*EndBoost)(nil),              // 13: spawnery.agent.v1alpha1.EndBoost
+	(*Retire)(nil),                // 14: spawnery.agent.v1alpha1.Retire
+	(*Answer)(nil),                // 15: spawnery.agent.v1alpha1.Answer
+	(*OwnBoost)(nil),              // 16: spawnery.agent.v1alpha1.OwnBoost
+	(*ServerReport)(nil),          // 17: spawnery.agent.v1alpha1.ServerReport
+	(*SaveResult)(nil),            // 18: spawnery.agent.v1alpha1.SaveResult
+	(*ServerOrder)(nil),           // 19: spawnery.agent.v1alpha1.ServerOrder
+	(*ServerSettings)(nil),        // 20: spawnery.agent.v1alpha1.ServerSettings
+	(*Watchers)(nil),              // 21: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 22: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 23: spawnery.agent.v1alpha1.ProxyMessage
+	(*ProxyReport)(nil),           // 24: spawnery.agent.v1alpha1.ProxyReport
+	(*RosterEntry)(nil),           // 25: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 26: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 27: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 28: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 29: spawnery.agent.v1alpha1.ProxyOrder
+	(*ProxySettings)(nil),         // 30: spawnery.agent.v1alpha1.ProxySettings
+	(*ForcedHost)(nil),            // 31: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 32: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 33: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 34: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 35: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 36: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 37: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
-	5,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	9,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	10, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	30, // 3: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
-	0,  // 4: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
-	1,  // 5: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	7,  // 6: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	30, // 7: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	7,  // 8: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 9: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	12, // 10: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	14, // 11: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	13, // 12: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	25, // 13: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	7,  // 14: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	5,  // 15: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	16, // 16: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	30, // 17: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	17, // 18: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	18, // 19: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	19, // 20: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	20, // 21: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	30, // 22: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	7,  // 23: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	1,  // 24: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	6,  // 25: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	22, // 26: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	25, // 27: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	2,  // 28: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	24, // 29: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	23, // 30: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	29, // 31: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	27, // 32: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	26, // 33: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	28, // 34: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	3,  // 35: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	4,  // 36: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	8,  // 37: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	15, // 38: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	11, // 39: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	21, // 40: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	39, // [39:41] is the sub-list for method output_type
-	37, // [37:39] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	6,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	17, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	18, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	10, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
+	11, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
+	12, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
+	13, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
+	14, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
+	0,  // 8: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	16, // 9: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	38, // 10: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	38, // 11: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	1,  // 12: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
+	2,  // 13: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	8,  // 14: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	38, // 15: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	8,  // 16: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	7,  // 17: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	20, // 18: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	22, // 19: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	21, // 20: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	33, // 21: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	15, // 22: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
+	8,  // 23: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 24: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	24, // 25: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	38, // 26: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	25, // 27: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	26, // 28: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	27, // 29: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	28, // 30: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	38, // 31: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	8,  // 32: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 33: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	7,  // 34: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	30, // 35: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	33, // 36: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	3,  // 37: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	32, // 38: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	31, // 39: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	37, // 40: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	35, // 41: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	34, // 42: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	36, // 43: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	4,  // 44: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	5,  // 45: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	9,  // 46: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	23, // 47: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	19, // 48: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	29, // 49: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	48, // [48:50] is the sub-list for method output_type
+	46, // [46:48] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -2683,34 +3275,42 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ServerMessage_Hello)(nil),
 		(*ServerMessage_Report)(nil),
 		(*ServerMessage_SaveResult)(nil),
+		(*ServerMessage_Ask)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[4].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[6].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[4].OneofWrappers = []any{
+		(*Ask_AddBoost)(nil),
+		(*Ask_ListBoosts)(nil),
+		(*Ask_EndBoost)(nil),
+		(*Ask_Retire)(nil),
+	}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[11].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[13].OneofWrappers = []any{
 		(*ServerOrder_Welcome)(nil),
 		(*ServerOrder_Settings)(nil),
 		(*ServerOrder_Save)(nil),
 		(*ServerOrder_Watchers)(nil),
 		(*ServerOrder_Network)(nil),
+		(*ServerOrder_Answer)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[7].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[10].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[14].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[17].OneofWrappers = []any{
 		(*ProxyMessage_Hello)(nil),
 		(*ProxyMessage_Report)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[16].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[23].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[17].OneofWrappers = []any{}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[24].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   25,
+			NumEnums:      6,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

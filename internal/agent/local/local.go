@@ -33,6 +33,9 @@ const (
 	EventsPath        = "/v1/events"
 	NetworkPath       = "/v1/network"
 	NetworkEventsPath = "/v1/network/events"
+	BoostsPath        = "/v1/boosts"
+	BoostPath         = "/v1/boosts/{name}"
+	RetirePath        = "/v1/retire"
 )
 
 // ServerState is what the server is for players.
@@ -155,6 +158,10 @@ func routes() []route {
 		{http.MethodGet, EventsPath, serveEvents},
 		{http.MethodGet, NetworkPath, serveNetwork},
 		{http.MethodGet, NetworkEventsPath, serveNetworkEvents},
+		{http.MethodPost, BoostsPath, serveNewBoost},
+		{http.MethodGet, BoostsPath, serveBoosts},
+		{http.MethodDelete, BoostPath, serveNoBoost},
+		{http.MethodPost, RetirePath, serveRetire},
 	}
 }
 

@@ -32,7 +32,9 @@ func serve(t *testing.T, host Agent) string {
 	return server.URL
 }
 
-func invented() *Invented { return NewInvented("lobby-ab2c", "lobby", 24, 12, func(Self) {}) }
+func invented() *Invented {
+	return NewInvented("lobby-ab2c", "lobby", 24, 12, clock.RealClock{}, func(Self) {})
+}
 
 // ask sends a request and returns its status and body.
 func ask(t *testing.T, method, url, body string, headers ...string) (int, string) {
@@ -237,13 +239,27 @@ var (
 	data = regexp.MustCompile(`-d '([^']*)'`)
 )
 
-func TestTheCommandsOfTheHowToWorkAsWritten(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/how-to/set-seats-from-a-plugin.md")
+func TestTheCommandsOfTheHowTosWorkAsWritten(t *testing.T) {
+	base := serve(t, invented())
+	for page, commands := range map[string]int{"set-seats-from-a-plugin": 6, "ask-the-network-from-a-plugin": 4} {
+		if worked := typeCommands(t, base, page); worked != commands {
+			t.Errorf("%s: %d commands were typed, want %d", page, worked, commands)
+		}
+	}
+	_, said := ask(t, "GET", base+SelfPath, "")
+	if last := self(t, said); last.Joins != Open || last.Wishes.PlayableSlots != nil {
+		t.Errorf("in the end the server is %+v", last)
+	}
+}
+
+// typeCommands types the commands of a page, and counts them.
+func typeCommands(t *testing.T, base, name string) int {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/how-to/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, worked := serve(t, invented()), 0
-	var last Self
+	worked := 0
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(page), "\\\n", ""), "\n") {
 		typed := curl.FindStringSubmatch(line)
 		if typed == nil {
@@ -253,14 +269,10 @@ func TestTheCommandsOfTheHowToWorkAsWritten(t *testing.T) {
 		if found := data.FindStringSubmatch(typed[3]); found != nil {
 			body = found[1]
 		}
-		status, said := ask(t, cmp.Or(typed[1], "GET"), base+typed[2], body)
-		if status != http.StatusOK {
+		if status, said := ask(t, cmp.Or(typed[1], "GET"), base+typed[2], body); status != http.StatusOK {
 			t.Errorf("%s: %d %s", line, status, said)
 		}
-		last = self(t, said)
 		worked++
 	}
-	if worked != 6 || last.Joins != Open || last.Wishes.PlayableSlots != nil {
-		t.Errorf("%d commands were typed, want 6; the server is %+v", worked, last)
-	}
+	return worked
 }

@@ -134,6 +134,9 @@ type Manager interface {
 	// Network describes the network, waiting for it if need be, and returns a
 	// channel that is closed when that may have changed.
 	Network(ctx context.Context) (Network, <-chan struct{}, error)
+	// Ask puts something to the manager and waits for the answer, for so long
+	// and no longer.
+	Ask(ctx context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha1.Answer, error)
 }
 
 func serveNetwork(a *api, w http.ResponseWriter, r *http.Request) {

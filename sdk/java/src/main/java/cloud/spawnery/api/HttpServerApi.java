@@ -3,12 +3,15 @@
 package cloud.spawnery.api;
 
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -65,6 +68,27 @@ final class HttpServerApi implements ServerApi {
     @Override
     public Subscription onNetworkChange(Consumer<Network> listener) {
         return new Events<>(http, agent.resolve("/v1/network/events"), Network::of, listener).begin();
+    }
+
+    @Override
+    public CompletableFuture<Boost> addBoost(int servers, Duration lasts) {
+        String body = "{\"replicas\": " + servers + ", \"for\": \"" + lasts.toSeconds() + "s\"}";
+        return ask("POST", "/v1/boosts", body, Boost::of);
+    }
+
+    @Override
+    public CompletableFuture<List<Boost>> boosts() {
+        return ask("GET", "/v1/boosts", null, Boost::listOf);
+    }
+
+    @Override
+    public CompletableFuture<List<Boost>> endBoost(String name) {
+        return ask("DELETE", "/v1/boosts/" + URLEncoder.encode(name, StandardCharsets.UTF_8), null, Boost::listOf);
+    }
+
+    @Override
+    public CompletableFuture<Self> retire() {
+        return ask("POST", "/v1/retire", null);
     }
 
     private CompletableFuture<Self> ask(String method, String path, String body) {

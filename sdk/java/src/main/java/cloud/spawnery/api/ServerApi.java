@@ -2,6 +2,8 @@
 
 package cloud.spawnery.api;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -93,6 +95,44 @@ public interface ServerApi {
      * @return ends the calls when it is closed
      */
     Subscription onNetworkChange(Consumer<Network> listener);
+
+    /**
+     * Asks for more servers of this server's group, for a while: a boost, which
+     * raises the group's floor. Each call makes another one. The future fails
+     * beyond the group's maxReplicas, in a persistent group, while this server
+     * has made three boosts that still last, and without a manager.
+     *
+     * @param servers how many more, at least 1
+     * @param lasts from a second to seven days; zero for the default, an hour
+     * @return the boost that was made
+     */
+    CompletableFuture<Boost> addBoost(int servers, Duration lasts);
+
+    /**
+     * Asks for the boosts that this server has made and that still last.
+     *
+     * @return in the order of their names
+     */
+    CompletableFuture<List<Boost>> boosts();
+
+    /**
+     * Ends a boost that this server has made. The extra servers go when nobody is
+     * on them.
+     *
+     * @param name of the boost
+     * @return those that are left; fails when there is no such boost
+     */
+    CompletableFuture<List<Boost>> endBoost(String name);
+
+    /**
+     * Has this server take nobody new, and go once it is empty; its group makes
+     * another where one is needed. Who is here stays. It cannot be taken back.
+     * The future fails in a persistent group, and until the server has been ready
+     * for a minute.
+     *
+     * @return the server
+     */
+    CompletableFuture<Self> retire();
 
     /** Something that goes on until it is closed. */
     interface Subscription extends AutoCloseable {

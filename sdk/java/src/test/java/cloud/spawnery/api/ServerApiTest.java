@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
@@ -17,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** Against "agent serve --local" of 24 slots, at the address in the property spawnery.api. */
 @Timeout(60)
@@ -27,6 +30,7 @@ class ServerApiTest {
     void begin() {
         api.resetPlayableSlots().join();
         api.joins(Joins.OPEN).join();
+        api.boosts().join().forEach(boost -> api.endBoost(boost.name()).join());
     }
 
     @Test
@@ -125,6 +129,35 @@ class ServerApiTest {
             assertEquals(0, next(told).groups().get(0).freeSeats());
             assertTrue(subscription != null);
         }
+    }
+
+    @Test
+    void aBoostLastsUntilItIsEnded() {
+        Instant before = Instant.now();
+        Boost two = api.addBoost(2, Duration.ofHours(2)).join();
+        assertEquals(2, two.replicas());
+        assertFalse(two.expiresAt().isBefore(before.plus(Duration.ofMinutes(119))));
+        Boost one = api.addBoost(1, Duration.ZERO).join();
+        assertFalse(one.expiresAt().isAfter(Instant.now().plus(Duration.ofHours(1))));
+        assertEquals(List.of(two, one), api.boosts().join());
+        assertEquals(List.of(one), api.endBoost(two.name()).join());
+    }
+
+    @Test
+    void aBoostHasBounds() {
+        wantRefused("maxReplicas of lobby is 8", () -> api.addBoost(8, Duration.ZERO).join());
+        wantRefused("at most seven days", () -> api.addBoost(1, Duration.ofDays(8)).join());
+        wantRefused("has made no boost \"of/nobody\"", () -> api.endBoost("of/nobody").join());
+    }
+
+    @Test
+    void aServerRetires() {
+        assertEquals("lobby", api.retire().join().group());
+    }
+
+    private static void wantRefused(String says, Executable asks) {
+        CompletionException refused = assertThrows(CompletionException.class, asks);
+        assertTrue(refused.getCause().getMessage().contains(says), refused.getMessage());
     }
 
     private static <T> T next(BlockingQueue<T> told) throws InterruptedException {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package asks carries out what the plugins of servers ask the manager for.
+// Whose ask it is follows from the session alone, and everything is bounded and
+// told as an event.
+package asks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/allowance"
+	"github.com/spawnery/spawnery-operator/internal/children"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
+)
+
+const (
+	// fieldOwner is the name this controller's writes carry.
+	fieldOwner = client.FieldOwner("spawnery-asks")
+	// clerks is how many groups are served at once.
+	clerks = 4
+	// answerWithin bounds one ask: the plugin waits 8 seconds.
+	answerWithin = 6 * time.Second
+)
+
+// Sessions is what this controller needs of the channel.
+type Sessions interface {
+	// NextAsk waits for something to carry out; Answer has to follow.
+	NextAsk(ctx context.Context) (sessions.Asked, error)
+	// Answer says what became of it.
+	Answer(asked sessions.Asked, answer *agentv1alpha1.Answer)
+}
+
+// Office carries asks out while this manager leads.
+type Office struct {
+	Client client.Client
+	// Live reads past the cache: bounds are counted on what there is.
+	Live     client.Reader
+	Sessions Sessions
+	Events   recorder.EventRecorder
+	Clock    clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=scaleboosts,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servers,verbs=get;patch
+// +kubebuilder:rbac:groups=spawnery.cloud,resources=servergroups,verbs=get
+
+// NeedLeaderElection says that only the leader has sessions.
+func (*Office) NeedLeaderElection() bool { return true }
+
+// Start works until ctx ends.
+func (o *Office) Start(ctx context.Context) error {
+	var working sync.WaitGroup
+	for range clerks {
+		working.Go(func() {
+			for o.CarryOut(ctx) == nil {
+				continue
+			}
+		})
+	}
+	working.Wait()
+	return nil
+}
+
+// CarryOut waits for the next ask and answers it. An error means that ctx has
+// ended.
+func (o *Office) CarryOut(ctx context.Context) error {
+	asked, err := o.Sessions.NextAsk(ctx)
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	answer, err := o.decide(bounded, asked)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Could not carry out what a plugin asked for",
+			"namespace", asked.Pod.Server.Namespace, "server", asked.Pod.Server.Name)
+		answer = verdict(agentv1alpha1.Verdict_VERDICT_FAILED, fmt.Sprintf("the manager could not do it, and it may be done all the same: %v", err))
+	}
+	o.Sessions.Answer(asked, answer)
+	return nil
+}
+
+// asker is the server that asks and its group, as they are now.
+type asker struct {
+	id     string
+	server v1alpha1.Server
+	group  v1alpha1.ServerGroup
+}
+
+func (o *Office) decide(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, error) {
+	by := asker{id: asked.Ask.GetId()}
+	if err := o.Live.Get(ctx, asked.Pod.Server, &by.server); err != nil {
+		return nil, fmt.Errorf("read server %s: %w", asked.Pod.Server.Name, err)
+	}
+	if by.server.Status.PodUID != string(asked.Pod.UID) {
+		return nil, fmt.Errorf("server %s has another pod by now", by.server.Name)
+	}
+	group := client.ObjectKey{Namespace: by.server.Namespace, Name: by.server.Spec.GroupRef.Name}
+	if err := o.Live.Get(ctx, group, &by.group); err != nil {
+		return nil, fmt.Errorf("read group %s: %w", group.Name, err)
+	}
+	if !children.OwnedBy(&by.server, by.group.UID) {
+		return nil, fmt.Errorf("server %s belongs to another group %s, which is gone", by.server.Name, group.Name)
+	}
+	switch ask := asked.Ask.GetAsk().(type) {
+	case *agentv1alpha1.Ask_AddBoost:
+		return o.addBoost(ctx, by, ask.AddBoost)
+	case *agentv1alpha1.Ask_ListBoosts:
+		return o.listBoosts(ctx, by)
+	case *agentv1alpha1.Ask_EndBoost:
+		return o.endBoost(ctx, by, ask.EndBoost.GetName())
+	case *agentv1alpha1.Ask_Retire:
+		return o.retire(ctx, by)
+	}
+	return verdict(agentv1alpha1.Verdict_VERDICT_MALFORMED, "this manager does not know what is asked for"), nil
+}
+
+func verdict(v agentv1alpha1.Verdict, detail string) *agentv1alpha1.Answer {
+	return &agentv1alpha1.Answer{Verdict: v, Detail: detail}
+}
+
+// denied answers what is not granted. What passes a bound is told; what nobody
+// could grant is between the plugin and its author.
+func (o *Office) denied(ctx context.Context, by asker, what string, denial *allowance.Denial) *agentv1alpha1.Answer {
+	switch denial.Cause {
+	case allowance.Malformed:
+		return verdict(agentv1alpha1.Verdict_VERDICT_MALFORMED, denial.Why)
+	case allowance.Unsuited, allowance.Beyond, allowance.TooMany, allowance.TooSoon:
+	}
+	refused.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin asked for %s: %s", what, denial.Why))
+	return verdict(agentv1alpha1.Verdict_VERDICT_REFUSED, denial.Why)
+}
+
+// size says who decides how many servers the group has.
+func (a asker) size() allowance.Size {
+	if a.group.Spec.Type == v1alpha1.GroupPersistent {
+		return allowance.Fixed
+	}
+	return allowance.Scaled
+}
