@@ -4,9 +4,10 @@
 # Builds the images of the game servers that stand in for real ones on test
 # clusters, into the folder of image archives:
 #
-#   spawnery.test/double      our double of Paper, with two tags to change between,
-#                             and one that is started by a shell
-#   spawnery.test/npm-server  the server of the npm package minecraft-protocol
+#   spawnery.test/double        our double of Paper, with two tags to change between,
+#                               and one that is started by a shell
+#   spawnery.test/npm-server    the server of the npm package minecraft-protocol
+#   spawnery.test/flying-squid  the server of that name from npm, as it is
 #
 #   hack/test-images.sh FOLDER
 set -euo pipefail
@@ -46,17 +47,23 @@ if [[ $(cat "$bin/peers.lock" 2>/dev/null) != "$lock" || ! -d $peers/node_module
 	echo "$lock" >"$bin/peers.lock"
 fi
 
-tag=spawnery.test/npm-server:dev
 inputs=$({
-	cat $peers/*.js* hack/image-node.sh
+	cat $peers/*.js* hack/image-node.sh hack/test-images.sh
 	readlink -f "$(command -v node)" "$bin/mkimage"
 	node --version
 } | sha256sum)
-if [[ $(cat "$bin/npm-server.inputs" 2>/dev/null) != "$inputs" || ! -f $folder/npm-server.tar ]]; then
+if [[ $(cat "$bin/npm.inputs" 2>/dev/null) != "$inputs" || ! -f $folder/npm-server.tar || ! -f $folder/flying-squid.tar ]]; then
 	node $peers/pack.js "$work/app" 1.21.4
-	digest=$(hack/image-node.sh "$folder/npm-server.tar" "$tag" "$work/app" server.js)
-	echo "$tag $digest"
-	echo "$inputs" >"$bin/npm-server.inputs"
+	node_image() {
+		local name=$1 digest
+		digest=$(hack/image-node.sh "$folder/$name.tar" "spawnery.test/$name:dev" "$work/app" "${@:2}")
+		echo "spawnery.test/$name:dev $digest"
+	}
+	node_image npm-server server.js
+	# Its own program takes no port and no settings but these; where it is
+	# started, it keeps its world.
+	node_image flying-squid 'node_modules/flying-squid/app.js --offline' /data
+	echo "$inputs" >"$bin/npm.inputs"
 else
-	echo "$tag is up to date"
+	echo "the images of npm are up to date"
 fi

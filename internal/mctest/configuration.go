@@ -139,6 +139,7 @@ func (p *session) await(current task) error {
 		if err != nil {
 			return err
 		}
+		p.server.hang.over()
 		finished, err := p.configurationPacket(current, id, payload)
 		if err != nil {
 			return err

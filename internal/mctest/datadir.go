@@ -228,6 +228,7 @@ func readForwarding(path string, getenv func(string) string) (string, error) {
 
 // Console runs one line typed at the server's console.
 func (s *Server) Console(line string) {
+	s.hang.over()
 	command, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch strings.TrimPrefix(command, "/") {
 	case "":
@@ -248,8 +249,11 @@ func (s *Server) Console(line string) {
 		if err := s.makeOperator(rest); err != nil {
 			s.logf("%v", err)
 		}
+	case "hang":
+		// No command of a game: it stands for whatever makes one hang.
+		s.Hang()
 	case "help":
-		s.logf("stop, list, save-all, say, kick, op")
+		s.logf("stop, list, save-all, say, kick, op, hang")
 	default:
 		s.logf("Unknown or incomplete command, see below for error: %s", command)
 	}

@@ -43,6 +43,7 @@ func (p *session) login(ctx context.Context) error {
 	if err := p.askLoginCookie(); err != nil {
 		return err
 	}
+	p.server.hang.over()
 	if err := errors.Join(p.server.refusal(AtLogin), p.server.admit(p.profile)); err != nil {
 		return err
 	}

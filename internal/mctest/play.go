@@ -34,6 +34,7 @@ func (p *session) play() error {
 		if err != nil {
 			return err
 		}
+		p.server.hang.over()
 		if err := p.playPacket(id, payload); err != nil {
 			return err
 		}

@@ -13,6 +13,9 @@ import (
 // keepAlive sends keep-alives until the returned function is called.
 func (p *session) keepAlive() func() {
 	return p.every(p.server.settings.KeepAlive, func() error {
+		if p.server.hang.lasts() {
+			return nil
+		}
 		now := p.server.settings.Clock.Now()
 		if p.overdue(now) {
 			p.kick(mcproto.Text{Translate: "disconnect.timeout", Fallback: "Timed out"})
@@ -74,6 +77,9 @@ func (p *session) traffic() func() {
 	small, large := make([]byte, 20), noise(8<<10)
 	tick, smallSent, largeSent := 0, 0, 0
 	return p.every(time.Second/ticks, func() error {
+		if p.server.hang.lasts() {
+			return nil
+		}
 		tick++
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -39,6 +39,7 @@ type Server struct {
 	// thread is the game's main thread, which does one thing at a time: whoever
 	// asks something while the world is saved waits.
 	thread sync.Mutex
+	hang   hang
 
 	mu         sync.Mutex
 	players    map[string]*session // by lower-case name
@@ -125,6 +126,7 @@ func (s *Server) run(ctx context.Context) {
 		case <-s.stopping:
 		}
 	}
+	s.hang.over()
 	s.logf("Stopping the server")
 	s.notify(msmp.EventStopping)
 	_ = s.listener.Close()
