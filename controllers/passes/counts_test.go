@@ -4,6 +4,7 @@ package passes
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/onsi/gomega"
@@ -13,6 +14,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/pace"
 )
 
 // countPasses are about what game and proxies say of players, and about what is
@@ -20,6 +22,7 @@ import (
 func countPasses() map[string]func(*world) {
 	return map[string]func(*world){
 		"game and proxies that count differently say so":       countsDiffer,
+		"a plugin that flaps its door is not written along":    flappingDoor,
 		"a manager that starts amid a drain has the same plan": amidADrain,
 	}
 }
@@ -91,6 +94,38 @@ func countsDiffer(w *world) {
 
 	say(2, onWorld("Ada"), onWorld("Ben"))
 	w.Expect(w.serverCondition("survival-0", "CountsAgree")).To(gomega.HavePrefix("True CountsMatch"))
+}
+
+// flappingDoor toggles ten times a second, and in the end the door is closed.
+func flappingDoor(w *world) {
+	w.ordinal()
+	w.serve("survival-0", 0)
+	say := func(open bool, players int32) {
+		w.say("survival-0", &agentv1alpha1.ServerReport{
+			GameState: agentv1alpha1.GameState_GAME_STATE_READY, Online: players, Slots: 50, JoinsOpen: open,
+			Forwarding: agentv1alpha1.ForwardingState_FORWARDING_STATE_ACTIVE,
+		})
+	}
+	writes, version := 0, w.version(aServer, "survival-0")
+	for i := range 100 {
+		w.clock.Step(100 * time.Millisecond)
+		say(i%2 == 1, 0)
+		result := w.pass(aServer, "survival-0")
+		if now := w.version(aServer, "survival-0"); now != version {
+			writes, version = writes+1, now
+		} else if !reflect.DeepEqual(w.serverStatus("survival-0").JoinsOpen, new(i%2 == 1)) {
+			w.Expect(result.RequeueAfter).To(gomega.BeNumerically("~", 8*time.Second, 8*time.Second), "what is held back is due")
+		}
+	}
+	w.Expect(writes).To(gomega.BeNumerically("<=", pace.Burst+1))
+
+	say(false, 3)
+	w.pass(aServer, "survival-0")
+	w.Expect(w.serverStatus("survival-0").Players).To(gomega.HaveValue(gomega.BeEquivalentTo(3)), "the first player waits for no plugin")
+	w.clock.Step(pace.Interval)
+	say(false, 3)
+	w.pass(aServer, "survival-0")
+	w.Expect(w.serverStatus("survival-0").JoinsOpen).To(gomega.HaveValue(gomega.BeFalse()), "the last word is written")
 }
 
 // amidADrain: one ordinal is being emptied, one was closed by a plugin, and the

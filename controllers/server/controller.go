@@ -74,6 +74,8 @@ type Reconciler struct {
 	HookValue func() string
 
 	pacer pace.Pacer
+	// whims bounds writes that plugins cause.
+	whims pace.Budget
 	// growth spaces attempts to grow claims that were refused.
 	growth pace.Pacer
 }
@@ -98,6 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.Server) (ct
 	ended := outcome.Run(ctx, pass, r.steps())
 	if pass.released {
 		r.pacer.Forget(server.UID)
+		r.whims.Forget(server.UID)
 		return ended.Result(0), ended.Err
 	}
 	due, err := r.report(ctx, pass, ended)

@@ -43,7 +43,7 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	status := statusOf(p)
 	status.Conditions = set.List()
 	changed := !equality.Semantic.DeepEqual(was, status)
-	if wait := r.pacer.Wait(p.server.UID, p.seen.now); wait > 0 && changed && onlyCountsChanged(was, status) {
+	if wait := r.heldBack(p, was, status); wait > 0 && changed {
 		return wait, ended.Err
 	}
 	err := ssa.Status(ctx, r.Client, fieldOwner, p.server, &was, &status)
@@ -56,8 +56,32 @@ func (r *Reconciler) report(ctx context.Context, p *pass, ended outcome.Outcome)
 	if changed {
 		r.pacer.Written(p.server.UID, p.seen.now)
 	}
+	if pluginChanged(was, status) {
+		r.whims.Spend(p.server.UID, p.seen.now)
+	}
 	set.Tell(r.Events, p.server)
 	return 0, ended.Err
+}
+
+// heldBack is how long a status may wait that differs in nothing but numbers, or
+// in what a plugin of the server may change ten times a second.
+func (r *Reconciler) heldBack(p *pass, was, now v1alpha1.ServerStatus) time.Duration {
+	if onlyCountsChanged(was, now) {
+		return r.pacer.Wait(p.server.UID, p.seen.now)
+	}
+	if !pluginChanged(was, now) {
+		return 0
+	}
+	was.JoinsOpen, was.PlayableSlots = now.JoinsOpen, now.PlayableSlots
+	if onlyCountsChanged(was, now) {
+		return r.whims.Wait(p.server.UID, p.seen.now)
+	}
+	return 0
+}
+
+// pluginChanged is true when a plugin of the server wants something else.
+func pluginChanged(was, now v1alpha1.ServerStatus) bool {
+	return !ptr.Equal(was.JoinsOpen, now.JoinsOpen) || !ptr.Equal(was.PlayableSlots, now.PlayableSlots)
 }
 
 // statusOf is the status that follows from the observation, the decision and

@@ -81,7 +81,7 @@ func New(cfg Config) (*Agent, error) {
 	if cfg.Channel.Clock == nil || cfg.Listener == nil || cfg.LocalListener == nil {
 		return nil, errors.New("an agent needs a clock and two listeners")
 	}
-	wishes, err := local.ReadWishes(cfg.RunDir)
+	kept, err := local.ReadWishes(cfg.RunDir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,10 @@ func New(cfg Config) (*Agent, error) {
 	a := &Agent{
 		cfg: cfg, clock: cfg.Channel.Clock, verifier: verifier,
 		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),
-		state: state{spec: cfg.Spec, wishes: wishes},
+		state: state{spec: cfg.Spec},
+	}
+	if err := a.recall(kept); err != nil {
+		return nil, err
 	}
 	a.beyond = newBeyond(a.clock, a.changed)
 	a.ledger = ledger.New(cfg.Spec.Server, a.state.limits())

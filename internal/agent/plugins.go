@@ -37,11 +37,40 @@ func (p *plugins) Wish(change func(*local.Wishes)) error {
 	p.agent.change(func(s *state) {
 		wanted := s.wishes
 		change(&wanted)
-		if err = local.KeepWishes(p.agent.cfg.RunDir, wanted); err == nil {
+		if wanted.Equal(s.wishes) {
+			return
+		}
+		if err = p.agent.keep(s, wanted); err == nil {
 			s.wishes = wanted
 		}
 	})
 	return err
+}
+
+// keep writes wishes down, and of which run of the game they are.
+func (a *Agent) keep(s *state, wishes local.Wishes) error {
+	game := a.listens()
+	if err := local.KeepWishes(a.cfg.RunDir, local.Kept{Wishes: wishes, Game: game}); err != nil {
+		return err
+	}
+	s.keptOf = game
+	return nil
+}
+
+// listens tells this run of the game from others; empty while it does not
+// listen.
+func (a *Agent) listens() string { return gameSocket(kernelTables, a.cfg.GameHost, a.cfg.Spec.Port) }
+
+// recall takes up what was kept before this agent. Of a game that went while no
+// agent looked, no more is left than of one that was seen to go.
+func (a *Agent) recall(kept local.Kept) error {
+	a.state.wishes, a.state.keptOf = kept.Wishes, kept.Game
+	if kept.Game == "" || kept.Game == a.listens() {
+		return nil
+	}
+	a.state.exited = true
+	a.state.wishes = kept.OfTheExit()
+	return a.keep(&a.state, a.state.wishes)
 }
 
 // endWishes ends them with the game whose plugins had them. That a round has
@@ -54,11 +83,14 @@ func (a *Agent) endWishes(s *state, next players.Observation) {
 	if s.exited && next.Presence != players.Absent {
 		kept, s.exited = local.Wishes{}, false
 	}
-	if s.wishes == kept {
+	// Plugins may ask before their game listens: then it is known only now
+	// which run that was.
+	unknown := s.keptOf == "" && kept != (local.Wishes{}) && next.Presence != players.Absent && a.listens() != ""
+	if s.wishes == kept && !unknown {
 		return
 	}
 	s.wishes = kept
-	if err := local.KeepWishes(a.cfg.RunDir, kept); err != nil {
+	if err := a.keep(s, kept); err != nil {
 		a.log.Error(err, "what the plugins of the last run asked for may come back when the agent restarts")
 	}
 }

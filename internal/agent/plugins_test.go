@@ -90,6 +90,70 @@ func TestWhatAPluginSetOutlivesTheAgentAndEndsWithTheGame(t *testing.T) {
 	manager.awaitReport("the next game begins without it", func(r *agentv1alpha1.ServerReport) bool { return isReady(r) && r.PlayableSlots == nil })
 }
 
+// Both containers of a pod restart after a node has run out of memory, and the
+// agent sees neither game come nor go.
+func TestAClosedDoorDoesNotOutliveAGameThatDiedWithItsAgent(t *testing.T) {
+	tests := map[string]func(*pod){
+		"and is back before the agent": func(p *pod) {
+			p.startGame(p.game())
+			p.startAgent()
+		},
+		"and is back after the agent": func(p *pod) {
+			p.startAgent()
+			p.awaitNotReady("nothing listens")
+			p.startGame(p.game())
+		},
+	}
+	for name, comeBack := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			game := p.startGame(p.game())
+			p.startAgent()
+			p.awaitReady()
+			p.plugin("PUT", local.JoinsPath, `{"joins": "Closed"}`)
+			p.stop()
+			<-p.ended
+			game.Stop()
+			<-game.Done()
+			comeBack(p)
+			p.awaitReady()
+			if joins := p.plugin("GET", local.SelfPath, "").Joins; joins != local.Open {
+				t.Errorf("the door of the next game is %s", joins)
+			}
+		})
+	}
+}
+
+// A plugin may ask for something while its game does not listen yet.
+func TestWhatAPluginSetBeforeItsGameListensEndsWithThatGame(t *testing.T) {
+	p := newPod(t)
+	p.startAgent()
+	p.plugin("PUT", local.JoinsPath, `{"joins": "Closed"}`)
+	restart := func() {
+		p.stop()
+		<-p.ended
+		p.startAgent()
+	}
+	restart()
+	game := p.startGame(p.game())
+	p.awaitReady()
+	restart()
+	p.awaitReady()
+	if joins := p.plugin("GET", local.SelfPath, "").Joins; joins != local.Closed {
+		t.Errorf("the door of the same game is %s", joins)
+	}
+	p.stop()
+	<-p.ended
+	game.Stop()
+	<-game.Done()
+	p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	if joins := p.plugin("GET", local.SelfPath, "").Joins; joins != local.Open {
+		t.Errorf("the door of the next game is %s", joins)
+	}
+}
+
 func TestTheEndOfARoundExplainsTheExitAndEndsWithTheNextGame(t *testing.T) {
 	p := newPod(t)
 	manager := p.startManager()

@@ -32,6 +32,8 @@ type state struct {
 	displayName string
 	// wishes are what plugins ask for.
 	wishes local.Wishes
+	// keptOf is the run of the game they were kept of; empty: not known.
+	keptOf string
 	// exited is true from the exit of a game until another is seen.
 	exited bool
 }

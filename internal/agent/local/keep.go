@@ -14,10 +14,18 @@ import (
 // wishesFile is where they are kept in the directory that outlives the agent.
 const wishesFile = "wishes.json"
 
+// Kept is what outlives the agent.
+type Kept struct {
+	Wishes
+	// Game tells the run of the game whose plugins asked for it from others;
+	// empty while that was not known.
+	Game string `json:"game,omitempty"`
+}
+
 // ReadWishes returns what was kept in dir, nothing when nothing was. What
 // cannot be read is an error: a closed door must not open by itself.
-func ReadWishes(dir string) (Wishes, error) {
-	var wishes Wishes
+func ReadWishes(dir string) (Kept, error) {
+	var wishes Kept
 	content, err := os.ReadFile(filepath.Join(dir, wishesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return wishes, nil
@@ -26,13 +34,13 @@ func ReadWishes(dir string) (Wishes, error) {
 		err = json.Unmarshal(content, &wishes)
 	}
 	if err != nil {
-		return Wishes{}, fmt.Errorf("read what plugins asked for: %w", err)
+		return Kept{}, fmt.Errorf("read what plugins asked for: %w", err)
 	}
 	return wishes, nil
 }
 
 // KeepWishes writes them to dir, whole or not at all.
-func KeepWishes(dir string, wishes Wishes) error {
+func KeepWishes(dir string, wishes Kept) error {
 	content, err := json.Marshal(wishes)
 	if err != nil {
 		return fmt.Errorf("keep what plugins asked for: %w", err)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/spawnery/spawnery-operator/internal/agent/serverspec"
 )
@@ -109,6 +110,13 @@ func (w Wishes) Seats(group, slots int) int {
 
 // Door is what the wishes make of joins.
 func (w Wishes) Door() Joins { return cmp.Or(w.Joins, Open) }
+
+// Equal is true when both ask for the same.
+func (w Wishes) Equal(other Wishes) bool {
+	same := ptr.Equal(w.PlayableSlots, other.PlayableSlots)
+	w.PlayableSlots, other.PlayableSlots = nil, nil
+	return same && w == other
+}
 
 // EndRound closes the door and expects the game to exit.
 func (w *Wishes) EndRound() { w.Joins, w.RoundEnded = Closed, true }

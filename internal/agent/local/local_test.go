@@ -212,11 +212,11 @@ func TestEventsTellTheServerAtOnceAndWhenItChanges(t *testing.T) {
 func TestWishesAreKeptWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	none, err := ReadWishes(dir)
-	if err != nil || !gocmp.Equal(none, Wishes{}) {
+	if err != nil || !gocmp.Equal(none, Kept{}) {
 		t.Errorf("of nothing: %v, %v", none, err)
 	}
 	seats := 7
-	kept := Wishes{PlayableSlots: &seats, Joins: Closed}
+	kept := Kept{Wishes: Wishes{PlayableSlots: &seats, Joins: Closed}, Game: "71"}
 	if err := KeepWishes(dir, kept); err != nil {
 		t.Fatal(err)
 	}
