@@ -99,9 +99,7 @@ func New(cfg Config) (*Agent, error) {
 		changed: make(chan struct{}, 1), probe: make(chan struct{}, 1), moved: make(chan struct{}),
 		state: state{spec: cfg.Spec},
 	}
-	if err := a.recall(kept); err != nil {
-		return nil, err
-	}
+	a.state.recall(kept)
 	a.beyond = newBeyond(a.clock, a.changed)
 	a.ledger = ledger.New(cfg.Spec.Server, a.state.limits())
 	a.watcher = players.New(players.Config{

@@ -50,7 +50,7 @@ func (p *plugins) Wish(change func(*local.Wishes)) error {
 // keep writes wishes down, and of which run of the game they are.
 func (a *Agent) keep(s *state, wishes local.Wishes) error {
 	game := a.listens()
-	if err := local.KeepWishes(a.cfg.RunDir, local.Kept{Wishes: wishes, Game: game}); err != nil {
+	if err := local.KeepWishes(a.cfg.RunDir, local.Kept{Wishes: wishes, Game: game, Exited: s.exited}); err != nil {
 		return err
 	}
 	s.keptOf = game
@@ -61,32 +61,29 @@ func (a *Agent) keep(s *state, wishes local.Wishes) error {
 // listen.
 func (a *Agent) listens() string { return gameSocket(kernelTables, a.cfg.GameHost, a.cfg.Spec.Port) }
 
-// recall takes up what was kept before this agent. Of a game that went while no
-// agent looked, no more is left than of one that was seen to go.
-func (a *Agent) recall(kept local.Kept) error {
-	a.state.wishes, a.state.keptOf = kept.Wishes, kept.Game
-	if kept.Game == "" || kept.Game == a.listens() {
-		return nil
-	}
-	a.state.exited = true
-	a.state.wishes = kept.OfTheExit()
-	return a.keep(&a.state, a.state.wishes)
+// recall takes up what was kept before this agent.
+func (s *state) recall(kept local.Kept) {
+	s.wishes, s.keptOf, s.exited = kept.Wishes, kept.Game, kept.Exited
 }
 
-// endWishes ends them with the game whose plugins had them. That a round has
-// ended holds until another game is seen: it explains how this one exits.
+// endWishes ends them with the game whose plugins had them, also when no agent
+// looked while it went. That a round has ended holds until another game is seen:
+// it explains how this one exits.
 func (a *Agent) endWishes(s *state, next players.Observation) {
-	kept := s.wishes
-	if next.Run != s.game.Run {
+	if s.wishes == (local.Wishes{}) {
+		return
+	}
+	kept, known, socket := s.wishes, s.keptOf != "", a.listens()
+	absent := next.Presence == players.Absent
+	if next.Run != s.game.Run || known && absent && socket != s.keptOf {
 		kept, s.exited = kept.OfTheExit(), true
 	}
-	if s.exited && next.Presence != players.Absent {
+	if s.exited && !absent || known && socket != "" && socket != s.keptOf {
 		kept, s.exited = local.Wishes{}, false
 	}
-	// Plugins may ask before their game listens: then it is known only now
-	// which run that was.
-	unknown := s.keptOf == "" && kept != (local.Wishes{}) && next.Presence != players.Absent && a.listens() != ""
-	if s.wishes == kept && !unknown {
+	// Plugins may ask before their game listens: which run that was is known
+	// only later.
+	if s.wishes == kept && (known || socket == "") {
 		return
 	}
 	s.wishes = kept

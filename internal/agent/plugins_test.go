@@ -173,6 +173,12 @@ func TestTheEndOfARoundExplainsTheExitAndEndsWithTheNextGame(t *testing.T) {
 	manager.awaitReport("it explains the exit, and is all that is left", func(r *agentv1alpha1.ServerReport) bool {
 		return ended(r) && !isReady(r) && r.SampledAt == nil && r.PlayableSlots == nil
 	})
+	p.stop()
+	<-p.ended
+	p.startAgent()
+	manager.awaitReport("another agent restates that too", func(r *agentv1alpha1.ServerReport) bool {
+		return ended(r) && !isReady(r) && strings.Contains(r.GetDetail(), "nothing listens")
+	})
 	p.startGame(p.game())
 	manager.awaitReport("the next game begins without it", func(r *agentv1alpha1.ServerReport) bool {
 		return isReady(r) && !r.GetRoundEnded() && r.GetJoinsOpen()

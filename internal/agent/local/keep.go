@@ -20,6 +20,8 @@ type Kept struct {
 	// Game tells the run of the game whose plugins asked for it from others;
 	// empty while that was not known.
 	Game string `json:"game,omitempty"`
+	// Exited is true from the exit of that game until another is seen.
+	Exited bool `json:"exited,omitempty"`
 }
 
 // ReadWishes returns what was kept in dir, nothing when nothing was. What
