@@ -66,30 +66,38 @@ func (s *state) recall(kept local.Kept) {
 	s.wishes, s.keptOf, s.exited = kept.Wishes, kept.Game, kept.Exited
 }
 
-// endWishes ends them with the game whose plugins had them, also when no agent
-// looked while it went. That a round has ended holds until another game is seen:
-// it explains how this one exits.
+// endWishes ends them with the game whose plugins had them.
 func (a *Agent) endWishes(s *state, next players.Observation) {
 	if s.wishes == (local.Wishes{}) {
 		return
 	}
-	kept, known, socket := s.wishes, s.keptOf != "", a.listens()
-	absent := next.Presence == players.Absent
-	if next.Run != s.game.Run || known && absent && socket != s.keptOf {
-		kept, s.exited = kept.OfTheExit(), true
-	}
-	if s.exited && !absent || known && socket != "" && socket != s.keptOf {
-		kept, s.exited = local.Wishes{}, false
-	}
+	socket, before := a.listens(), s.wishes
+	s.wishes = s.left(next, socket)
 	// Plugins may ask before their game listens: which run that was is known
 	// only later.
-	if s.wishes == kept && (known || socket == "") {
+	identified := s.keptOf == "" && socket != ""
+	if s.wishes == before && !identified {
 		return
 	}
-	s.wishes = kept
-	if err := a.keep(s, kept); err != nil {
+	if err := a.keep(s, s.wishes); err != nil {
 		a.log.Error(err, "what the plugins of the last run asked for may come back when the agent restarts")
 	}
+}
+
+// left is what the next picture of the game leaves of the wishes, also when no
+// agent looked while that game went. That a round has ended holds until another
+// game is seen: it explains how this one exits.
+func (s *state) left(next players.Observation, socket string) local.Wishes {
+	left, absent := s.wishes, next.Presence == players.Absent
+	another := s.keptOf != "" && socket != s.keptOf
+	if next.Run != s.game.Run || another && absent {
+		left, s.exited = left.OfTheExit(), true
+	}
+	// One that is stopping may listen no more.
+	if s.exited && !absent || another && socket != "" {
+		left, s.exited = local.Wishes{}, false
+	}
+	return left
 }
 
 func (s *state) self() local.Self {
