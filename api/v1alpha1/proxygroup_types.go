@@ -238,6 +238,23 @@ type Routing struct {
 	HoldSeconds *int32 `json:"holdSeconds,omitempty"`
 }
 
+// ProxyProtocol says who speaks for players by the PROXY protocol.
+type ProxyProtocol struct {
+	// trustedCIDRs are the addresses of load balancers in front of the proxies, as
+	// ranges. Connections from there must begin with a header of version 1 or 2,
+	// whose address is the player's; a connection from anywhere else that begins
+	// with one is closed.
+	//
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=43
+	// +kubebuilder:validation:items:XValidation:rule="isCIDR(self)",message="trustedCIDRs must be ranges of addresses such as 10.0.0.0/8"
+	TrustedCIDRs []string `json:"trustedCIDRs,omitempty"`
+}
+
 // ProxyConfig is what the proxies show and enforce.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -280,6 +297,13 @@ type ProxyConfig struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxHeld int32 `json:"maxHeld,omitempty"`
+
+	// proxyProtocol lets load balancers say whose connection they pass on, so
+	// that servers, bans and limits see players' addresses. Default: nobody
+	// speaks for others.
+	//
+	// +optional
+	ProxyProtocol ProxyProtocol `json:"proxyProtocol,omitzero"`
 }
 
 // ProxyDrain bounds how long a proxy waits for its players to leave.

@@ -48,6 +48,23 @@ func proxyBoundsRows() map[string]admissionRow {
 	}
 }
 
+func proxyProtocolRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"the PROXY protocol is for ranges": {
+			base:   "proxygroup",
+			accept: `spec: {config: {proxyProtocol: {trustedCIDRs: [10.0.0.0/8, "2001:db8::/32"]}}}`,
+			reject: `spec: {config: {proxyProtocol: {trustedCIDRs: [10.0.0.1]}}}`,
+			want:   `spec.config.proxyProtocol.trustedCIDRs[0]: Invalid value: "10.0.0.1": trustedCIDRs must be ranges of addresses such as 10.0.0.0/8`,
+		},
+		"the PROXY protocol is for somebody": {
+			base:   "proxygroup",
+			accept: `spec: {config: {proxyProtocol: {trustedCIDRs: [0.0.0.0/0]}}}`,
+			reject: `spec: {config: {proxyProtocol: {trustedCIDRs: []}}}`,
+			want:   "spec.config.proxyProtocol.trustedCIDRs: Invalid value: 0: spec.config.proxyProtocol.trustedCIDRs in body should have at least 1 items",
+		},
+	}
+}
+
 func joinPermissionRows() map[string]admissionRow {
 	return map[string]admissionRow{
 		"a permission to join has a mode": {

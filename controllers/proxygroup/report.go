@@ -200,6 +200,10 @@ func connected(seen observation, before int32) int32 {
 // reportAddresses says whether players keep their addresses on the way through
 // the Service. On a way that the owner provides nobody knows.
 func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup) {
+	if len(group.Spec.Config.ProxyProtocol.TrustedCIDRs) > 0 {
+		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "config.proxyProtocol has load balancers tell the players' addresses")
+		return
+	}
 	expose := group.Spec.Expose
 	policy := expose.NodePort.ExternalTrafficPolicy
 	switch expose.Type {

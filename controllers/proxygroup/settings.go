@@ -28,6 +28,9 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 	if settings.Motd == "" {
 		settings.Motd = network.Name
 	}
+	if trusted := group.Spec.Config.ProxyProtocol.TrustedCIDRs; len(trusted) > 0 {
+		settings.ProxyProtocol = &agentv1alpha1.ProxyProtocol{TrustedCidrs: trusted}
+	}
 	for _, forced := range group.Spec.Routing.ForcedHosts {
 		settings.ForcedHosts = append(settings.ForcedHosts, &agentv1alpha1.ForcedHost{Host: forced.Host, Groups: forced.Groups})
 	}

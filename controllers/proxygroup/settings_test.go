@@ -29,11 +29,13 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 		"bounds": {
 			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{
 				MOTD: "<gold>Hello", PlayerLimit: 70, EnforcePlayerLimit: new(true), MaxHeld: 9,
+				ProxyProtocol: v1alpha1.ProxyProtocol{TrustedCIDRs: []string{"10.0.0.0/8"}},
 			}},
 			&agentv1alpha1.ProxySettings{
 				Network: "production", OnlineMode: true, Motd: "<gold>Hello", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
 				PlayerLimit: 70, EnforcePlayerLimit: true, MaxHeld: new(int32(9)),
-				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+				ProxyProtocol: &agentv1alpha1.ProxyProtocol{TrustedCidrs: []string{"10.0.0.0/8"}},
+				Strategy:      agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
 		"routing": {

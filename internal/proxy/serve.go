@@ -25,6 +25,8 @@ import (
 const (
 	// statusWithin bounds a status connection.
 	statusWithin = 10 * time.Second
+	// headerWithin bounds the wait for a PROXY header, which comes first.
+	headerWithin = 5 * time.Second
 	// goodbye is how long a client that was sent away has to read why.
 	goodbye = 2 * time.Second
 	// acceptAgain is the pause after a failed accept, of which running out of
@@ -72,7 +74,10 @@ func (p *Proxy) pause(ctx context.Context, d time.Duration) {
 // handle serves one connection: to its end, or to the point where it has become
 // a player, whose stay it returns.
 func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
-	from := addressOf(nc)
+	nc, from := p.whose(nc)
+	if nc == nil {
+		return nil
+	}
 	pass := p.gate.Enter(from)
 	if pass == nil {
 		p.metrics.refused(limitConnections)
@@ -106,6 +111,37 @@ func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
 		p.log.V(1).Info("a connection ended", "from", from.String(), "cause", err.Error())
 	}
 	return nil
+}
+
+// whose tells whose connection one is: of its peer, or of the one for whom a
+// trusted peer says it speaks. Nil: it was closed. A header of anybody else is no
+// handshake, and ends there.
+func (p *Proxy) whose(nc net.Conn) (net.Conn, netip.Addr) {
+	peer := addressOf(nc)
+	trusted := guard.ParseTrusted(p.store.View().Settings.GetProxyProtocol().GetTrustedCidrs())
+	if !trusted.Speaks(peer) {
+		return nc, peer
+	}
+	pass := p.gate.Enter(peer)
+	if pass == nil {
+		p.metrics.refused(limitConnections)
+		nc.Close()
+		return nil, peer
+	}
+	defer pass.Leave()
+	err := nc.SetReadDeadline(p.config.Clock.Now().Add(headerWithin))
+	var rest net.Conn
+	from := peer
+	if err == nil {
+		rest, from, err = guard.ReadHeader(nc, peer)
+	}
+	if err != nil {
+		p.metrics.refused(limitProxyProtocol)
+		p.log.V(1).Info("a connection ended", "from", peer.String(), "cause", err.Error())
+		nc.Close()
+		return nil, peer
+	}
+	return rest, from
 }
 
 func (p *Proxy) stay(ctx context.Context, player *session.Player) {

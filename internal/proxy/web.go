@@ -35,8 +35,13 @@ const (
 	outcomeBroken          = "broken"
 )
 
-// limitConnections is the one limit at which a connection is closed unread.
-const limitConnections = "connections"
+// Why connections are closed at once.
+const (
+	// limitConnections: there are too many.
+	limitConnections = "connections"
+	// limitProxyProtocol: a peer that must say for whom it speaks did not.
+	limitProxyProtocol = "proxy_protocol"
+)
 
 func newMetrics(p *Proxy) *metrics {
 	m := &metrics{
@@ -66,6 +71,7 @@ func newMetrics(p *Proxy) *metrics {
 		m.logins.WithLabelValues(outcome)
 	}
 	m.refusals.WithLabelValues(limitConnections)
+	m.refusals.WithLabelValues(limitProxyProtocol)
 	return m
 }
 

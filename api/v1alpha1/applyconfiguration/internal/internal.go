@@ -380,6 +380,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 500
+    - name: proxyProtocol
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyProtocol
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyDrain
   map:
     fields:
@@ -460,6 +463,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: readyReplicas
       type:
         scalar: numeric
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyProtocol
+  map:
+    fields:
+    - name: trustedCIDRs
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.RetireReason
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Routing

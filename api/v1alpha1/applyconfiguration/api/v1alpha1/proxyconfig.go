@@ -27,6 +27,10 @@ type ProxyConfigApplyConfiguration struct {
 	// maxHeld is how many players one proxy holds for routing.holdSeconds;
 	// further ones without a place are refused at once. Default: 200.
 	MaxHeld *int32 `json:"maxHeld,omitempty"`
+	// proxyProtocol lets load balancers say whose connection they pass on, so
+	// that servers, bans and limits see players' addresses. Default: nobody
+	// speaks for others.
+	ProxyProtocol *ProxyProtocolApplyConfiguration `json:"proxyProtocol,omitempty"`
 }
 
 // ProxyConfigApplyConfiguration constructs a declarative configuration of the ProxyConfig type for use with
@@ -64,5 +68,13 @@ func (b *ProxyConfigApplyConfiguration) WithEnforcePlayerLimit(value bool) *Prox
 // If called multiple times, the MaxHeld field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithMaxHeld(value int32) *ProxyConfigApplyConfiguration {
 	b.MaxHeld = &value
+	return b
+}
+
+// WithProxyProtocol sets the ProxyProtocol field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProxyProtocol field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithProxyProtocol(value *ProxyProtocolApplyConfiguration) *ProxyConfigApplyConfiguration {
+	b.ProxyProtocol = value
 	return b
 }
