@@ -18,6 +18,9 @@ const (
 	EventBoostAdded = "BoostAdded"
 	// EventBoostEnded tells of a boost that a plugin of its server ended.
 	EventBoostEnded = "BoostEnded"
+	// EventPlayerSent tells of a player whom a plugin of their server sent
+	// elsewhere.
+	EventPlayerSent = "PlayerSent"
 	// EventAskRefused tells of a wish of a plugin that passed a bound.
 	EventAskRefused = "AskRefused"
 	// EventProxyCreated tells of a proxy that was made, and what for.
@@ -38,4 +41,5 @@ const (
 	EventActionDelete   = "Delete"
 	EventActionBoost    = "Boost"
 	EventActionRefuse   = "Refuse"
+	EventActionSend     = "Send"
 )

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +27,8 @@ import (
 const (
 	// fieldOwner is the name this controller's writes carry.
 	fieldOwner = client.FieldOwner("spawnery-asks")
-	// clerks is how many groups are served at once.
-	clerks = 4
+	// clerks is how many asks are carried out at once.
+	clerks = 16
 	// answerWithin bounds one ask: the plugin waits 8 seconds.
 	answerWithin = 6 * time.Second
 )
@@ -38,6 +39,8 @@ type Sessions interface {
 	NextAsk(ctx context.Context) (sessions.Asked, error)
 	// Answer says what became of it.
 	Answer(asked sessions.Asked, answer *agentv1alpha1.Answer)
+	// Connect has a proxy move a player, and waits for it.
+	Connect(ctx context.Context, asked sessions.Asked) *agentv1alpha1.Answer
 }
 
 // Office carries asks out while this manager leads.
@@ -121,6 +124,8 @@ func (o *Office) decide(ctx context.Context, asked sessions.Asked) (*agentv1alph
 		return o.endBoost(ctx, by, ask.EndBoost.GetName())
 	case *agentv1alpha1.Ask_Retire:
 		return o.retire(ctx, by)
+	case *agentv1alpha1.Ask_Connect:
+		return o.connect(ctx, by, asked), nil
 	}
 	return verdict(agentv1alpha1.Verdict_VERDICT_MALFORMED, "this manager does not know what is asked for"), nil
 }
@@ -139,6 +144,23 @@ func (o *Office) denied(ctx context.Context, by asker, what string, denial *allo
 	}
 	refused.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin asked for %s: %s", what, denial.Why))
 	return verdict(agentv1alpha1.Verdict_VERDICT_REFUSED, denial.Why)
+}
+
+// connect has a player moved, and tells who was.
+func (o *Office) connect(ctx context.Context, by asker, asked sessions.Asked) *agentv1alpha1.Answer {
+	answer := o.Sessions.Connect(ctx, asked)
+	if wish := asked.Ask.GetConnect(); answer.GetVerdict() == agentv1alpha1.Verdict_VERDICT_DONE {
+		sent.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin sent %s to %s", called(wish.GetPlayer()), wish.GetTo()))
+	}
+	return answer
+}
+
+// called is how a player is told in an event.
+func called(player *agentv1alpha1.Player) string {
+	if id, err := uuid.FromBytes(player.GetUuid()); err == nil && player.GetName() == "" {
+		return id.String()
+	}
+	return player.GetName()
 }
 
 // size says who decides how many servers the group has.

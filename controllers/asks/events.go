@@ -12,5 +12,6 @@ var (
 	boosted = conditions.Deed{Reason: v1alpha1.EventBoostAdded, Action: v1alpha1.EventActionBoost}
 	ended   = conditions.Deed{Reason: v1alpha1.EventBoostEnded, Action: v1alpha1.EventActionBoost}
 	retired = conditions.Deed{Reason: v1alpha1.EventServerRetired, Action: v1alpha1.EventActionRetire}
+	sent    = conditions.Deed{Reason: v1alpha1.EventPlayerSent, Action: v1alpha1.EventActionSend}
 	refused = conditions.Deed{Reason: v1alpha1.EventAskRefused, Action: v1alpha1.EventActionRefuse}
 )

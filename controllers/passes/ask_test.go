@@ -17,6 +17,7 @@ import (
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
 
 func askPasses() map[string]func(*world) {
@@ -28,6 +29,7 @@ func askPasses() map[string]func(*world) {
 		"a persistent group is neither boosted nor retired":    persistentAsks,
 		"a server that retires itself is replaced":             retiresItself,
 		"a server that is hardly ready does not retire itself": retiresTooSoon,
+		"a player who is sent elsewhere is told by name":       playerSent,
 		"whoever has another pod by now is not listened to":    askOfAnotherPod,
 	}
 }
@@ -224,4 +226,36 @@ func askOfAnotherPod(w *world) {
 	w.Expect(answer.GetVerdict()).To(gomega.Equal(agentv1alpha1.Verdict_VERDICT_FAILED))
 	w.Expect(strings.Contains(answer.GetDetail(), "has another pod by now")).To(gomega.BeTrue(), answer.GetDetail())
 	w.Expect(w.boosts()).To(gomega.BeEmpty())
+}
+
+func playerSent(w *world) {
+	name := w.oneHub()
+	w.settle(aNetwork, "production")
+	proxy := w.store.OpenProxy(sessions.ProxyPod{
+		UID: "p", Pod: types.NamespacedName{Namespace: w.namespace, Name: "front-proxy-a"}, Group: "front", Network: "production",
+	}, &agentv1alpha1.Hello{Capabilities: []string{agentv1alpha1.CapabilityConnect}})
+	report := &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{{Player: &agentv1alpha1.Player{Name: "Ada"}, Server: name}}}
+	w.Expect(proxy.Receive(&agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Report{Report: report}})).To(gomega.Succeed())
+	go func() {
+		for {
+			order, err := proxy.Next(w.t.Context())
+			if err != nil {
+				return
+			}
+			if connect := order.GetConnect(); connect != nil {
+				result := &agentv1alpha1.ConnectResult{Id: connect.GetId(), Verdict: doneVerdict}
+				_ = proxy.Receive(&agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_ConnectResult{ConnectResult: result}})
+			}
+		}
+	}()
+	connect := func(id, player string) *agentv1alpha1.Answer {
+		return w.asks(name, &agentv1alpha1.Ask{Id: id, Ask: &agentv1alpha1.Ask_Connect{Connect: &agentv1alpha1.Connect{
+			Player: &agentv1alpha1.Player{Name: player}, To: "hub",
+		}}})
+	}
+	answer := connect("a", "Ada")
+	w.Expect(answer.GetVerdict()).To(gomega.Equal(doneVerdict), answer.GetDetail())
+	w.Expect(w.told()).To(gomega.Equal("Normal PlayerSent " + name + ": a plugin sent Ada to hub"))
+	w.Expect(connect("b", "Eve").GetVerdict()).To(gomega.Equal(agentv1alpha1.Verdict_VERDICT_NOT_FOUND))
+	w.Expect(w.told()).To(gomega.BeEmpty())
 }

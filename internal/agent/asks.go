@@ -18,13 +18,16 @@ const (
 	// renewed may lose what was sent on it last. The manager knows it again.
 	askAgain = 2 * time.Second
 	// asksAtOnce bounds how many plugins wait.
-	asksAtOnce = 32
+	asksAtOnce = 64
 )
 
 // need is what a manager must be able to do for an ask.
 func need(ask *agentv1alpha1.Ask) (string, string) {
-	if ask.GetRetire() != nil {
+	switch {
+	case ask.GetRetire() != nil:
 		return agentv1alpha1.CapabilityRetire, "the retirement"
+	case ask.GetConnect() != nil:
+		return agentv1alpha1.CapabilityConnect, "the move of a player"
 	}
 	return agentv1alpha1.CapabilityBoosts, "a boost"
 }

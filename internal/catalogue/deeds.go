@@ -26,6 +26,7 @@ func Deeds() []Deed {
 		{servers, v1alpha1.EventServerDeleted, v1alpha1.EventActionDelete, "A Server was asked to go; whoever is on it is moved first."},
 		{servers, v1alpha1.EventBoostAdded, v1alpha1.EventActionBoost, "A plugin of a server asked for more servers, and a ScaleBoost was made."},
 		{servers, v1alpha1.EventBoostEnded, v1alpha1.EventActionBoost, "A plugin ended a ScaleBoost that its server had made."},
+		{servers, v1alpha1.EventPlayerSent, v1alpha1.EventActionSend, "A plugin sent a player of its server to another server or group."},
 		{servers, v1alpha1.EventAskRefused, v1alpha1.EventActionRefuse, "A plugin of a server asked for what passes a bound; the note says which."},
 		{proxies, v1alpha1.EventProxyCreated, v1alpha1.EventActionCreate, "A proxy was made."},
 		{proxies, v1alpha1.EventProxyWithdrawn, v1alpha1.EventActionRetire, "A proxy takes nobody new from now on; its players stay."},

@@ -72,6 +72,7 @@ type Proxy struct {
 	held      session.Held
 	book      *grants.Book
 	problems  problems
+	connects  connects
 	metrics   *metrics
 	changed   chan struct{}
 	connected atomic.Bool
@@ -154,7 +155,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { return p.serve(serving) })
 	tasks.Go(func() error { return p.serveHTTP(serving) })
 	tasks.Go(func() error { p.moveOn(serving); return nil })
-	tasks.Go(func() error { return channelclient.RunProxy(serving, p.config.Channel, p.peer()) })
+	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {
 		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })
 	}

@@ -50,12 +50,23 @@ func (p *problems) list(view *directory.View) []*agentv1alpha1.ForwardingProblem
 	return list
 }
 
+// channel is how the manager is reached, and what it is told of this program.
+func (p *Proxy) channel() channelclient.Config {
+	channel := p.config.Channel
+	channel.Capabilities = capabilities
+	return channel
+}
+
 // peer is this proxy's end of the channel.
 func (p *Proxy) peer() channelclient.ProxyPeer {
 	return channelclient.ProxyPeer{
 		Report:  p.report,
 		Changed: p.changed,
-		OnOrder: func(_ context.Context, order *agentv1alpha1.ProxyOrder, _ func(*agentv1alpha1.ProxyMessage)) {
+		OnOrder: func(ctx context.Context, order *agentv1alpha1.ProxyOrder, answer func(*agentv1alpha1.ProxyMessage)) {
+			if connect := order.GetConnect(); connect != nil {
+				p.connects.carryOut(ctx, p, connect, answer)
+				return
+			}
 			if settings := order.GetSettings(); settings != nil {
 				p.store.SetSettings(settings)
 			}

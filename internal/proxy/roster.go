@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
@@ -93,6 +94,17 @@ func (r *roster) all() []*session.Player {
 		list = append(list, player)
 	}
 	return list
+}
+
+// find returns the player with that UUID, or nil.
+func (r *roster) find(who *agentv1alpha1.Player) *session.Player {
+	id, err := uuid.FromBytes(who.GetUuid())
+	if err != nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
 }
 
 func (r *roster) size() int {

@@ -17,14 +17,18 @@ import (
 const (
 	// asksKept is how many asks of a server are remembered, so that one that
 	// comes again is not carried out again.
-	asksKept = 64
+	asksKept = 256
 	// asksOpen is how many of them may wait at once.
-	asksOpen = 16
+	asksOpen = 64
 	// longestAskID bounds what an agent may choose as an id.
 	longestAskID = 64
-	// askEvery and askBurst bound how often a server may ask for anything.
-	askEvery = 3 * time.Second
-	askBurst = 10
+	// askEvery and askBurst bound how often a server may ask for anything but
+	// the move of a player, sendEvery and sendBurst how often for that: when a
+	// round is over all of its players go at once.
+	askEvery  = 3 * time.Second
+	askBurst  = 10
+	sendEvery = 200 * time.Millisecond
+	sendBurst = 100
 )
 
 // Asked is an ask, and whose it is.
@@ -49,11 +53,16 @@ type ask struct {
 // askedFor is what the plugins of one server ask for.
 type askedFor struct {
 	asks []*ask
-	pace *rate.Limiter
+	// pace is that of everything but moves of players, sends that of those.
+	pace, sends *rate.Limiter
 }
 
+// alone is true for what must not run beside others of its group: bounds are
+// counted on what there is.
+func (a Asked) alone() bool { return a.Ask.GetConnect() == nil }
+
 // questions are the asks that wait for somebody who carries them out. Those of
-// one group are carried out one after the other.
+// one group are carried out one after the other, but for moves of players.
 type questions struct {
 	waiting []Asked
 	busy    map[types.NamespacedName]bool
@@ -73,9 +82,7 @@ func (s *Store) asked(by *server, said *agentv1alpha1.Ask, now time.Time) error 
 		by.notify()
 		return nil
 	}
-	if by.pace == nil {
-		by.pace = rate.NewLimiter(rate.Every(askEvery), askBurst)
-	}
+	pace, every := by.paceOf(said)
 	open := 0
 	for _, known := range by.asks {
 		if known.answer == nil {
@@ -86,8 +93,8 @@ func (s *Store) asked(by *server, said *agentv1alpha1.Ask, now time.Time) error 
 	switch {
 	case open >= asksOpen:
 		taken.answer = tooOften(id, fmt.Sprintf("%d questions of this server wait for an answer already; ask again later", open))
-	case !by.pace.AllowN(now, 1):
-		taken.answer = tooOften(id, fmt.Sprintf("this server asks too often: once every %s in the long run", askEvery))
+	case !pace.AllowN(now, 1):
+		taken.answer = tooOften(id, fmt.Sprintf("this server asks too often: once every %s in the long run", every))
 	default:
 		s.questions.waiting = append(s.questions.waiting, Asked{Pod: by.pod, Ask: said})
 		notify(s.questions.ring)
@@ -95,6 +102,18 @@ func (s *Store) asked(by *server, said *agentv1alpha1.Ask, now time.Time) error 
 	by.remember(taken)
 	by.notify()
 	return nil
+}
+
+// paceOf is how often a server may ask for such a thing.
+func (a *askedFor) paceOf(said *agentv1alpha1.Ask) (*rate.Limiter, time.Duration) {
+	if a.pace == nil {
+		a.pace = rate.NewLimiter(rate.Every(askEvery), askBurst)
+		a.sends = rate.NewLimiter(rate.Every(sendEvery), sendBurst)
+	}
+	if said.GetConnect() != nil {
+		return a.sends, sendEvery
+	}
+	return a.pace, askEvery
 }
 
 func tooOften(id, why string) *agentv1alpha1.Answer {
@@ -124,7 +143,7 @@ func (a *askedFor) pickAnswer() *agentv1alpha1.Answer {
 }
 
 // NextAsk waits for something to carry out. Whoever takes it has to Answer it:
-// until then nothing else of its group is handed out.
+// until then nothing else of its group is handed out but moves of players.
 func (s *Store) NextAsk(ctx context.Context) (Asked, error) {
 	for {
 		if next, found := s.takeAsk(); found {
@@ -142,13 +161,15 @@ func (s *Store) takeAsk() (Asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := &s.questions.waiting
-	at := slices.IndexFunc(*waiting, func(a Asked) bool { return !s.questions.busy[a.group()] })
+	at := slices.IndexFunc(*waiting, func(a Asked) bool { return !a.alone() || !s.questions.busy[a.group()] })
 	if at < 0 {
 		return Asked{}, false
 	}
 	next := (*waiting)[at]
 	*waiting = slices.Delete(*waiting, at, at+1)
-	s.questions.busy[next.group()] = true
+	if next.alone() {
+		s.questions.busy[next.group()] = true
+	}
 	if len(*waiting) > 0 {
 		// Somebody else may take what is left.
 		notify(s.questions.ring)
@@ -161,7 +182,9 @@ func (s *Store) takeAsk() (Asked, bool) {
 func (s *Store) Answer(asked Asked, answer *agentv1alpha1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.questions.busy, asked.group())
+	if asked.alone() {
+		delete(s.questions.busy, asked.group())
+	}
 	notify(s.questions.ring)
 	by, ok := s.servers[asked.Pod.UID]
 	if !ok {

@@ -80,6 +80,8 @@ type proxy struct {
 	// fullRevision is that of the first whole directory since the proxy was
 	// last without a session.
 	fullRevision uint64
+	// connects are the orders to move players that nobody has answered.
+	connects []*connect
 }
 
 // ProxySession is one session of a proxy.
@@ -146,6 +148,9 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 		s.settings, s.restatedAt = settings, now
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Settings{Settings: settings}}, 0
 	}
+	if connect := s.pickConnect(); connect != nil {
+		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: connect}}, 0
+	}
 	order, wait := s.pickDirectory(now)
 	if order != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Directory{Directory: order}}, 0
@@ -188,6 +193,8 @@ func (s *ProxySession) Receive(message *agentv1alpha1.ProxyMessage) error {
 		return errors.New("a session holds one hello")
 	case *agentv1alpha1.ProxyMessage_Report:
 		s.store.proxyReported(s.proxy, said.Report, now)
+	case *agentv1alpha1.ProxyMessage_ConnectResult:
+		s.proxy.carriedOut(said.ConnectResult)
 	}
 	return nil
 }

@@ -16,4 +16,7 @@ const (
 	CapabilityBoosts = "boosts"
 	// CapabilityRetire of a manager: it takes the ask Retire.
 	CapabilityRetire = "retire"
+	// CapabilityConnect of a manager: it takes the ask Connect. Of a proxy: it
+	// takes the ConnectOrder.
+	CapabilityConnect = "connect"
 )

@@ -694,6 +694,7 @@ type Ask struct {
 	//	*Ask_ListBoosts
 	//	*Ask_EndBoost
 	//	*Ask_Retire
+	//	*Ask_Connect
 	Ask           isAsk_Ask `protobuf_oneof:"ask"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -779,6 +780,15 @@ func (x *Ask) GetRetire() *Retire {
 	return nil
 }
 
+func (x *Ask) GetConnect() *Connect {
+	if x != nil {
+		if x, ok := x.Ask.(*Ask_Connect); ok {
+			return x.Connect
+		}
+	}
+	return nil
+}
+
 type isAsk_Ask interface {
 	isAsk_Ask()
 }
@@ -801,6 +811,11 @@ type Ask_Retire struct {
 	Retire *Retire `protobuf:"bytes,5,opt,name=retire,proto3,oneof"`
 }
 
+type Ask_Connect struct {
+	// Needs the capability "connect".
+	Connect *Connect `protobuf:"bytes,6,opt,name=connect,proto3,oneof"`
+}
+
 func (*Ask_AddBoost) isAsk_Ask() {}
 
 func (*Ask_ListBoosts) isAsk_Ask() {}
@@ -808,6 +823,8 @@ func (*Ask_ListBoosts) isAsk_Ask() {}
 func (*Ask_EndBoost) isAsk_Ask() {}
 
 func (*Ask_Retire) isAsk_Ask() {}
+
+func (*Ask_Connect) isAsk_Ask() {}
 
 // AddBoost raises the floor of the server's group for a while.
 type AddBoost struct {
@@ -983,6 +1000,61 @@ func (*Retire) Descriptor() ([]byte, []int) {
 	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
 }
 
+// Connect sends a player who is on this server elsewhere.
+type Connect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By UUID where there is one, else by name.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Name of a Server or a ServerGroup of the network.
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Connect) Reset() {
+	*x = Connect{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Connect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Connect) ProtoMessage() {}
+
+func (x *Connect) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Connect.ProtoReflect.Descriptor instead.
+func (*Connect) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Connect) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *Connect) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
 // Answer is what became of an Ask.
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1000,7 +1072,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1084,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[9]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1097,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{9}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Answer) GetId() string {
@@ -1068,7 +1140,7 @@ type OwnBoost struct {
 
 func (x *OwnBoost) Reset() {
 	*x = OwnBoost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1152,7 @@ func (x *OwnBoost) String() string {
 func (*OwnBoost) ProtoMessage() {}
 
 func (x *OwnBoost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[10]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1165,7 @@ func (x *OwnBoost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnBoost.ProtoReflect.Descriptor instead.
 func (*OwnBoost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{10}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OwnBoost) GetName() string {
@@ -1162,7 +1234,7 @@ type ServerReport struct {
 
 func (x *ServerReport) Reset() {
 	*x = ServerReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +1246,7 @@ func (x *ServerReport) String() string {
 func (*ServerReport) ProtoMessage() {}
 
 func (x *ServerReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[11]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +1259,7 @@ func (x *ServerReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerReport.ProtoReflect.Descriptor instead.
 func (*ServerReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{11}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ServerReport) GetSampledAt() *timestamppb.Timestamp {
@@ -1301,7 +1373,7 @@ type SaveResult struct {
 
 func (x *SaveResult) Reset() {
 	*x = SaveResult{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1385,7 @@ func (x *SaveResult) String() string {
 func (*SaveResult) ProtoMessage() {}
 
 func (x *SaveResult) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[12]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1398,7 @@ func (x *SaveResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveResult.ProtoReflect.Descriptor instead.
 func (*SaveResult) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{12}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SaveResult) GetId() string {
@@ -1361,7 +1433,7 @@ type ServerOrder struct {
 
 func (x *ServerOrder) Reset() {
 	*x = ServerOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1445,7 @@ func (x *ServerOrder) String() string {
 func (*ServerOrder) ProtoMessage() {}
 
 func (x *ServerOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[13]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1458,7 @@ func (x *ServerOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerOrder.ProtoReflect.Descriptor instead.
 func (*ServerOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{13}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ServerOrder) GetOrder() isServerOrder_Order {
@@ -1515,7 +1587,7 @@ type ServerSettings struct {
 
 func (x *ServerSettings) Reset() {
 	*x = ServerSettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1599,7 @@ func (x *ServerSettings) String() string {
 func (*ServerSettings) ProtoMessage() {}
 
 func (x *ServerSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[14]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1612,7 @@ func (x *ServerSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerSettings.ProtoReflect.Descriptor instead.
 func (*ServerSettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{14}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ServerSettings) GetServer() string {
@@ -1598,7 +1670,7 @@ type Watchers struct {
 
 func (x *Watchers) Reset() {
 	*x = Watchers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1610,7 +1682,7 @@ func (x *Watchers) String() string {
 func (*Watchers) ProtoMessage() {}
 
 func (x *Watchers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[15]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1623,7 +1695,7 @@ func (x *Watchers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watchers.ProtoReflect.Descriptor instead.
 func (*Watchers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{15}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Watchers) GetPlayers() []*Player {
@@ -1644,7 +1716,7 @@ type SaveOrder struct {
 
 func (x *SaveOrder) Reset() {
 	*x = SaveOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1728,7 @@ func (x *SaveOrder) String() string {
 func (*SaveOrder) ProtoMessage() {}
 
 func (x *SaveOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[16]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1741,7 @@ func (x *SaveOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveOrder.ProtoReflect.Descriptor instead.
 func (*SaveOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{16}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SaveOrder) GetId() string {
@@ -1686,6 +1758,7 @@ type ProxyMessage struct {
 	//
 	//	*ProxyMessage_Hello
 	//	*ProxyMessage_Report
+	//	*ProxyMessage_ConnectResult
 	Message       isProxyMessage_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1693,7 +1766,7 @@ type ProxyMessage struct {
 
 func (x *ProxyMessage) Reset() {
 	*x = ProxyMessage{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1778,7 @@ func (x *ProxyMessage) String() string {
 func (*ProxyMessage) ProtoMessage() {}
 
 func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[17]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1791,7 @@ func (x *ProxyMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyMessage.ProtoReflect.Descriptor instead.
 func (*ProxyMessage) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{17}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ProxyMessage) GetMessage() isProxyMessage_Message {
@@ -1746,6 +1819,15 @@ func (x *ProxyMessage) GetReport() *ProxyReport {
 	return nil
 }
 
+func (x *ProxyMessage) GetConnectResult() *ConnectResult {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_ConnectResult); ok {
+			return x.ConnectResult
+		}
+	}
+	return nil
+}
+
 type isProxyMessage_Message interface {
 	isProxyMessage_Message()
 }
@@ -1758,9 +1840,78 @@ type ProxyMessage_Report struct {
 	Report *ProxyReport `protobuf:"bytes,2,opt,name=report,proto3,oneof"`
 }
 
+type ProxyMessage_ConnectResult struct {
+	ConnectResult *ConnectResult `protobuf:"bytes,3,opt,name=connect_result,json=connectResult,proto3,oneof"`
+}
+
 func (*ProxyMessage_Hello) isProxyMessage_Message() {}
 
 func (*ProxyMessage_Report) isProxyMessage_Message() {}
+
+func (*ProxyMessage_ConnectResult) isProxyMessage_Message() {}
+
+// ConnectResult answers a ConnectOrder.
+type ConnectResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the order.
+	Id      string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Verdict Verdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=spawnery.agent.v1alpha1.Verdict" json:"verdict,omitempty"`
+	// Why the player stayed where they are, for a person.
+	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectResult) Reset() {
+	*x = ConnectResult{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectResult) ProtoMessage() {}
+
+func (x *ConnectResult) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectResult.ProtoReflect.Descriptor instead.
+func (*ConnectResult) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ConnectResult) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ConnectResult) GetVerdict() Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return Verdict_VERDICT_UNSPECIFIED
+}
+
+func (x *ConnectResult) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
 
 // ProxyReport is the whole state of one proxy, sent every report interval and
 // at once when a player comes, goes or moves.
@@ -1789,7 +1940,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +1952,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[18]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +1965,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{18}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -1890,7 +2041,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2053,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2066,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -1961,7 +2112,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2124,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2137,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -2024,7 +2175,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2187,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2200,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -2085,7 +2236,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2097,7 +2248,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2110,7 +2261,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -2135,6 +2286,7 @@ type ProxyOrder struct {
 	//	*ProxyOrder_Welcome
 	//	*ProxyOrder_Settings
 	//	*ProxyOrder_Directory
+	//	*ProxyOrder_Connect
 	Order         isProxyOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2142,7 +2294,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2306,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2319,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -2204,6 +2356,15 @@ func (x *ProxyOrder) GetDirectory() *Directory {
 	return nil
 }
 
+func (x *ProxyOrder) GetConnect() *ConnectOrder {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_Connect); ok {
+			return x.Connect
+		}
+	}
+	return nil
+}
+
 type isProxyOrder_Order interface {
 	isProxyOrder_Order()
 }
@@ -2220,11 +2381,91 @@ type ProxyOrder_Directory struct {
 	Directory *Directory `protobuf:"bytes,3,opt,name=directory,proto3,oneof"`
 }
 
+type ProxyOrder_Connect struct {
+	// Sent to proxies that announced the capability "connect" only.
+	Connect *ConnectOrder `protobuf:"bytes,4,opt,name=connect,proto3,oneof"`
+}
+
 func (*ProxyOrder_Welcome) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Settings) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Directory) isProxyOrder_Order() {}
+
+func (*ProxyOrder_Connect) isProxyOrder_Order() {}
+
+// ConnectOrder has a player taken to another server, who stays where they are
+// if that does not succeed. The same id is the same order.
+type ConnectOrder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the manager; answered by a ConnectResult with the same id.
+	Id     string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Player *Player `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
+	// Where the player has to be for the order to hold.
+	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// Name of a Server or a ServerGroup of the network.
+	To            string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectOrder) Reset() {
+	*x = ConnectOrder{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectOrder) ProtoMessage() {}
+
+func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
+func (*ConnectOrder) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ConnectOrder) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ConnectOrder) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *ConnectOrder) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *ConnectOrder) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
 
 // ProxySettings is the proxy's configuration, as of now; it replaces what was
 // sent before as a whole and is kept by the proxy while no manager answers.
@@ -2267,7 +2508,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2520,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2533,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -2405,7 +2646,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2658,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2671,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -2453,7 +2694,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2706,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2719,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -2513,7 +2754,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2525,7 +2766,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2538,7 +2779,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -2598,7 +2839,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2851,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2864,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -2689,7 +2930,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2942,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2955,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -2752,7 +2993,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +3005,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +3018,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -2813,7 +3054,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +3066,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +3079,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -2880,7 +3121,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +3133,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +3146,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -2999,14 +3240,15 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\vsave_result\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.SaveResultH\x00R\n" +
 	"saveResult\x120\n" +
 	"\x03ask\x18\x04 \x01(\v2\x1c.spawnery.agent.v1alpha1.AskH\x00R\x03askB\t\n" +
-	"\amessage\"\xa3\x02\n" +
+	"\amessage\"\xe1\x02\n" +
 	"\x03Ask\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12@\n" +
 	"\tadd_boost\x18\x02 \x01(\v2!.spawnery.agent.v1alpha1.AddBoostH\x00R\baddBoost\x12F\n" +
 	"\vlist_boosts\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.ListBoostsH\x00R\n" +
 	"listBoosts\x12@\n" +
 	"\tend_boost\x18\x04 \x01(\v2!.spawnery.agent.v1alpha1.EndBoostH\x00R\bendBoost\x129\n" +
-	"\x06retire\x18\x05 \x01(\v2\x1f.spawnery.agent.v1alpha1.RetireH\x00R\x06retireB\x05\n" +
+	"\x06retire\x18\x05 \x01(\v2\x1f.spawnery.agent.v1alpha1.RetireH\x00R\x06retire\x12<\n" +
+	"\aconnect\x18\x06 \x01(\v2 .spawnery.agent.v1alpha1.ConnectH\x00R\aconnectB\x05\n" +
 	"\x03ask\"@\n" +
 	"\bAddBoost\x12\x1a\n" +
 	"\breplicas\x18\x01 \x01(\x05R\breplicas\x12\x18\n" +
@@ -3015,7 +3257,10 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"ListBoosts\"\x1e\n" +
 	"\bEndBoost\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\b\n" +
-	"\x06Retire\"\xa7\x01\n" +
+	"\x06Retire\"R\n" +
+	"\aConnect\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"\xa7\x01\n" +
 	"\x06Answer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
@@ -3073,11 +3318,16 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\bWatchers\x129\n" +
 	"\aplayers\x18\x01 \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\aplayers\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x91\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xe2\x01\n" +
 	"\fProxyMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12>\n" +
-	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06reportB\t\n" +
-	"\amessage\"\xe5\x03\n" +
+	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06report\x12O\n" +
+	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResultB\t\n" +
+	"\amessage\"s\n" +
+	"\rConnectResult\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
+	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xe5\x03\n" +
 	"\vProxyReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12<\n" +
@@ -3103,13 +3353,19 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fwithout_seat\x18\x03 \x01(\x05R\vwithoutSeat\"k\n" +
 	"\x11ForwardingProblem\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12>\n" +
-	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xdd\x01\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xa0\x02\n" +
 	"\n" +
 	"ProxyOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
-	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectoryB\a\n" +
-	"\x05order\"\x98\x05\n" +
+	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectory\x12A\n" +
+	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnectB\a\n" +
+	"\x05order\"{\n" +
+	"\fConnectOrder\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\x98\x05\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -3226,7 +3482,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -3243,89 +3499,98 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*ListBoosts)(nil),            // 12: spawnery.agent.v1alpha1.ListBoosts
 	(*EndBoost)(nil),              // 13: spawnery.agent.v1alpha1.EndBoost
 	(*Retire)(nil),                // 14: spawnery.agent.v1alpha1.Retire
-	(*Answer)(nil),                // 15: spawnery.agent.v1alpha1.Answer
-	(*OwnBoost)(nil),              // 16: spawnery.agent.v1alpha1.OwnBoost
-	(*ServerReport)(nil),          // 17: spawnery.agent.v1alpha1.ServerReport
-	(*SaveResult)(nil),            // 18: spawnery.agent.v1alpha1.SaveResult
-	(*ServerOrder)(nil),           // 19: spawnery.agent.v1alpha1.ServerOrder
-	(*ServerSettings)(nil),        // 20: spawnery.agent.v1alpha1.ServerSettings
-	(*Watchers)(nil),              // 21: spawnery.agent.v1alpha1.Watchers
-	(*SaveOrder)(nil),             // 22: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 23: spawnery.agent.v1alpha1.ProxyMessage
-	(*ProxyReport)(nil),           // 24: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 25: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 26: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 27: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 28: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 29: spawnery.agent.v1alpha1.ProxyOrder
-	(*ProxySettings)(nil),         // 30: spawnery.agent.v1alpha1.ProxySettings
-	(*ProxyProtocol)(nil),         // 31: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 32: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 33: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 34: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 35: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 36: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 37: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 38: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
+	(*Connect)(nil),               // 15: spawnery.agent.v1alpha1.Connect
+	(*Answer)(nil),                // 16: spawnery.agent.v1alpha1.Answer
+	(*OwnBoost)(nil),              // 17: spawnery.agent.v1alpha1.OwnBoost
+	(*ServerReport)(nil),          // 18: spawnery.agent.v1alpha1.ServerReport
+	(*SaveResult)(nil),            // 19: spawnery.agent.v1alpha1.SaveResult
+	(*ServerOrder)(nil),           // 20: spawnery.agent.v1alpha1.ServerOrder
+	(*ServerSettings)(nil),        // 21: spawnery.agent.v1alpha1.ServerSettings
+	(*Watchers)(nil),              // 22: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 23: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 24: spawnery.agent.v1alpha1.ProxyMessage
+	(*ConnectResult)(nil),         // 25: spawnery.agent.v1alpha1.ConnectResult
+	(*ProxyReport)(nil),           // 26: spawnery.agent.v1alpha1.ProxyReport
+	(*RosterEntry)(nil),           // 27: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 28: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 29: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 30: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 31: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 32: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 33: spawnery.agent.v1alpha1.ProxySettings
+	(*ProxyProtocol)(nil),         // 34: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 35: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 36: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 37: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 38: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 39: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 40: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 41: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	6,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	17, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	18, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	18, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	19, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
 	10, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
 	11, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
 	12, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
 	13, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
 	14, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
-	0,  // 8: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	16, // 9: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	39, // 10: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	39, // 11: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
-	1,  // 12: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
-	2,  // 13: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	8,  // 14: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	39, // 15: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	8,  // 16: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	7,  // 17: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	20, // 18: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	22, // 19: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	21, // 20: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	34, // 21: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	15, // 22: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
-	8,  // 23: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 24: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	24, // 25: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	39, // 26: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	25, // 27: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	26, // 28: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	27, // 29: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	28, // 30: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	39, // 31: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	8,  // 32: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 33: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	7,  // 34: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	30, // 35: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	34, // 36: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	3,  // 37: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	33, // 38: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	32, // 39: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	31, // 40: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	38, // 41: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	36, // 42: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	35, // 43: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	37, // 44: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	4,  // 45: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	5,  // 46: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	9,  // 47: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	23, // 48: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	19, // 49: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	29, // 50: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	49, // [49:51] is the sub-list for method output_type
-	47, // [47:49] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	15, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
+	8,  // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
+	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	17, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	42, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	42, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
+	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	8,  // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	42, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	8,  // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	7,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	21, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	23, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	22, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	37, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	16, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
+	8,  // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	26, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	25, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
+	0,  // 29: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	42, // 30: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	27, // 31: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	28, // 32: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	29, // 33: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	30, // 34: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	42, // 35: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	8,  // 36: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 37: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	7,  // 38: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	33, // 39: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	37, // 40: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	32, // 41: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	8,  // 42: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,  // 43: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	36, // 44: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	35, // 45: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	34, // 46: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	41, // 47: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	39, // 48: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	38, // 49: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	40, // 50: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	4,  // 51: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	5,  // 52: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	9,  // 53: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	24, // 54: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	20, // 55: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	31, // 56: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	55, // [55:57] is the sub-list for method output_type
+	53, // [53:55] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -3344,9 +3609,10 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*Ask_ListBoosts)(nil),
 		(*Ask_EndBoost)(nil),
 		(*Ask_Retire)(nil),
+		(*Ask_Connect)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[11].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[13].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[12].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[14].OneofWrappers = []any{
 		(*ServerOrder_Welcome)(nil),
 		(*ServerOrder_Settings)(nil),
 		(*ServerOrder_Save)(nil),
@@ -3354,25 +3620,27 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ServerOrder_Network)(nil),
 		(*ServerOrder_Answer)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[14].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[17].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[15].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[18].OneofWrappers = []any{
 		(*ProxyMessage_Hello)(nil),
 		(*ProxyMessage_Report)(nil),
+		(*ProxyMessage_ConnectResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[23].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[25].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
+		(*ProxyOrder_Connect)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[24].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[32].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[27].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -157,3 +157,34 @@ func serveRetire(a *api, w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, self)
 	}
 }
+
+// Move is the body of POST /v1/connect, and of its answer.
+type Move struct {
+	// Player is on this server: a name, or a UUID.
+	Player string `json:"player"`
+	// To is the name of a Server or a ServerGroup of the network.
+	To string `json:"to"`
+}
+
+// player is who is meant: whatever reads as a UUID is one.
+func (m Move) player() *agentv1alpha1.Player {
+	if id, err := uuid.Parse(m.Player); err == nil {
+		return &agentv1alpha1.Player{Uuid: id[:]}
+	}
+	return &agentv1alpha1.Player{Name: m.Player}
+}
+
+func serveConnect(a *api, w http.ResponseWriter, r *http.Request) {
+	var body Move
+	if !read(w, r, &body) {
+		return
+	}
+	if body.Player == "" || body.To == "" {
+		refuse(w, http.StatusBadRequest, errors.New("player is the name or UUID of somebody on this server, and to the name of a server or group"))
+		return
+	}
+	connect := &agentv1alpha1.Ask{Ask: &agentv1alpha1.Ask_Connect{Connect: &agentv1alpha1.Connect{Player: body.player(), To: body.To}}}
+	if _, ok := a.ask(w, r, connect); ok {
+		answer(w, http.StatusOK, body)
+	}
+}

@@ -133,3 +133,36 @@ func TestWhatTheManagerSaysIsPassedOn(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlayerIsSentToAServerOrAGroup(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		status int
+		says   string
+	}{
+		"to a group":     {`{"player": "Ada", "to": "arena"}`, 200, `{"player":"Ada","to":"arena"}`},
+		"to a server":    {`{"player": "b50ad385-829d-3141-a216-7e7d7539ba7f", "to": "arena-k3q9"}`, 200, `"to":"arena-k3q9"`},
+		"where they are": {`{"player": "Ada", "to": "lobby-ab2c"}`, 409, "is on lobby-ab2c already"},
+		"to nowhere":     {`{"player": "Ada", "to": "skywars"}`, 404, `no group \"skywars\"`},
+		"nobody":         {`{"to": "arena"}`, 400, "player is the name or UUID"},
+		"to nothing":     {`{"player": "Ada"}`, 400, "to the name of a server or group"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host, _ := atNoon()
+			status, body := ask(t, "POST", serve(t, host)+ConnectPath, test.body)
+			if status != test.status || !strings.Contains(body, test.says) {
+				t.Errorf("%d %s, want %d and %q", status, body, test.status, test.says)
+			}
+		})
+	}
+}
+
+func TestAPlayerIsNamedByUUIDWhereTheTextIsOne(t *testing.T) {
+	byID := Move{Player: "b50ad385-829d-3141-a216-7e7d7539ba7f"}.player()
+	if len(byID.GetUuid()) != 16 || byID.GetName() != "" {
+		t.Errorf("by UUID: %v", byID)
+	}
+	if byName := (Move{Player: "Ada"}).player(); byName.GetName() != "Ada" || byName.GetUuid() != nil {
+		t.Errorf("by name: %v", byName)
+	}
+}

@@ -128,10 +128,26 @@ func (i *Invented) Ask(_ context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha
 		}
 		i.boosts = slices.Delete(i.boosts, at, at+1)
 	}
+	if connect := ask.GetConnect(); connect != nil {
+		i.connect(answer, connect.GetTo())
+		return answer, nil
+	}
 	for _, boost := range i.boosts {
 		answer.Boosts = append(answer.Boosts, own(boost))
 	}
 	return answer, nil
+}
+
+// connect moves whoever is named: everybody is on an invented server.
+func (i *Invented) connect(answer *agentv1alpha1.Answer, to string) {
+	switch to {
+	case otherServer, otherGroup, i.self.Group:
+	case i.self.Server:
+		answer.Verdict, answer.Detail = agentv1alpha1.Verdict_VERDICT_REFUSED, "the player is on "+to+" already"
+	default:
+		answer.Verdict = agentv1alpha1.Verdict_VERDICT_NOT_FOUND
+		answer.Detail = fmt.Sprintf("there is no server and no group %q in this network", to)
+	}
 }
 
 // addBoost makes one. The caller holds the lock.

@@ -37,6 +37,7 @@ const (
 	BoostsPath        = "/v1/boosts"
 	BoostPath         = "/v1/boosts/{name}"
 	RetirePath        = "/v1/retire"
+	ConnectPath       = "/v1/connect"
 )
 
 // ServerState is what the server is for players.
@@ -170,6 +171,7 @@ func routes() []route {
 		{http.MethodGet, BoostsPath, serveBoosts},
 		{http.MethodDelete, BoostPath, serveNoBoost},
 		{http.MethodPost, RetirePath, serveRetire},
+		{http.MethodPost, ConnectPath, serveConnect},
 	}
 }
 

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
@@ -89,6 +90,17 @@ final class HttpServerApi implements ServerApi {
     @Override
     public CompletableFuture<Self> retire() {
         return ask("POST", "/v1/retire", null);
+    }
+
+    @Override
+    public CompletableFuture<Void> connect(String player, String to) {
+        String body = "{\"player\": " + Json.quoted(player) + ", \"to\": " + Json.quoted(to) + "}";
+        return ask("POST", "/v1/connect", body, answer -> null);
+    }
+
+    @Override
+    public CompletableFuture<Void> connect(UUID player, String to) {
+        return connect(player.toString(), to);
     }
 
     private CompletableFuture<Self> ask(String method, String path, String body) {

@@ -42,6 +42,19 @@ final class Json {
         return (Map<String, Object>) read;
     }
 
+    /** A text as JSON. */
+    static String quoted(String text) {
+        StringBuilder written = new StringBuilder("\"");
+        for (char next : text.toCharArray()) {
+            if (next == '"' || next == '\\' || next < ' ') {
+                written.append(String.format("\\u%04x", (int) next));
+            } else {
+                written.append(next);
+            }
+        }
+        return written.append('"').toString();
+    }
+
     /** A field as text; empty when it is absent. */
     static String text(Map<?, ?> all, String field) {
         return Optional.ofNullable(all.get(field)).map(Object::toString).orElse("");

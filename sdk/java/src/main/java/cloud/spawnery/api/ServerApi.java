@@ -4,6 +4,7 @@ package cloud.spawnery.api;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -133,6 +134,27 @@ public interface ServerApi {
      * @return the server
      */
     CompletableFuture<Self> retire();
+
+    /**
+     * Sends a player of this server elsewhere, by the same rules as if they had
+     * asked for it themselves. If that does not succeed they stay here, and the
+     * future fails with the reason: no such player is here, there is no such
+     * server or group, none has a seat, they may not join it.
+     *
+     * @param player their name
+     * @param to name of a Server or a ServerGroup of the network
+     * @return done once the player is there
+     */
+    CompletableFuture<Void> connect(String player, String to);
+
+    /**
+     * Sends a player of this server elsewhere, as {@link #connect(String, String)}.
+     *
+     * @param player their UUID
+     * @param to name of a Server or a ServerGroup of the network
+     * @return done once the player is there
+     */
+    CompletableFuture<Void> connect(UUID player, String to);
 
     /** Something that goes on until it is closed. */
     interface Subscription extends AutoCloseable {

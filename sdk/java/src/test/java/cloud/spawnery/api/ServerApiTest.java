@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -148,6 +149,13 @@ class ServerApiTest {
         wantRefused("maxReplicas of lobby is 8", () -> api.addBoost(8, Duration.ZERO).join());
         wantRefused("at most seven days", () -> api.addBoost(1, Duration.ofDays(8)).join());
         wantRefused("has made no boost \"of/nobody\"", () -> api.endBoost("of/nobody").join());
+    }
+
+    @Test
+    void aPlayerIsSentElsewhere() {
+        api.connect("Ada", "arena").join();
+        api.connect(UUID.randomUUID(), "arena-k3q9").join();
+        wantRefused("there is no server and no group \"sky\\\"wars\\n\"", () -> api.connect("Ada", "sky\"wars\n").join());
     }
 
     @Test
