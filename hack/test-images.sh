@@ -6,6 +6,7 @@
 #
 #   spawnery.test/double        our double of Paper, with two tags to change between,
 #                               and one that is started by a shell
+#   spawnery.test/content       nothing but files
 #   spawnery.test/npm-server    the server of the npm package minecraft-protocol
 #   spawnery.test/flying-squid  the server of that name from npm, as it is
 #
@@ -23,12 +24,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 go build -ldflags '-s -w' -o "$work/double" ./test/double
+# What the data directory hides of an image, and an image that is nothing but files.
+mkdir -p "$work/baked/plugins" "$work/content/plugins"
+echo 'from the image of the game' >"$work/baked/plugins/baked.txt"
+echo 'from an image of its own' >"$work/content/plugins/image.txt"
 for tag in dev next; do
 	digest=$("$bin/mkimage" -o "$folder/double-$tag.tar" -t "spawnery.test/double:$tag" -entrypoint /double \
-		-workdir /data -user 1000:1000 "$work/double=/double")
+		-workdir /data -user 1000:1000 "$work/double=/double" "$work/baked=/data")
 	echo "spawnery.test/double:$tag $digest"
 done
 rm -f "$folder/double.tar"
+digest=$("$bin/mkimage" -o "$folder/content.tar" -t spawnery.test/content:dev "$work/content=/content")
+echo "spawnery.test/content:dev $digest"
 
 # A shell that is the first process passes no signal on, as in many an image.
 # SAVE_TAKES says how long its save takes.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -72,8 +73,33 @@ func load(ctx context.Context, o options, archives []string) error {
 				return fmt.Errorf("loading into %s: %w", nodeName(i+1), err)
 			}
 		}
+		if err := nameByDigest(ctx, o, p.root(containerdSocket)); err != nil {
+			return fmt.Errorf("loading into %s: %w", nodeName(i+1), err)
+		}
 	}
 	fmt.Printf("%d image(s) loaded into the nodes in %.1fs\n", len(archives), time.Since(begin).Seconds())
+	return nil
+}
+
+// nameByDigest gives our images the names by digest that pulled ones have.
+func nameByDigest(ctx context.Context, o options, socket string) error {
+	ctr := func(args ...string) (string, error) {
+		return command(ctx, filepath.Join(o.bin, "ctr"), append([]string{"--address", socket, "-n", "k8s.io", "images"}, args...)...)
+	}
+	list, err := ctr("ls")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(list) {
+		words := strings.Fields(line)
+		if len(words) < 3 || !strings.HasPrefix(words[0], "spawnery.test/") || strings.Contains(words[0], "@") {
+			continue
+		}
+		name, _, _ := strings.Cut(words[0], ":")
+		if _, err := ctr("tag", "--force", words[0], name+"@"+words[2]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -466,7 +466,7 @@ func TestAnImageIsLoadedIntoEveryNode(t *testing.T) {
 			t.Errorf("node %d lacks spawnery.test/loaded:dev with %s: %v\n%s", i+1, digest, err, out)
 		}
 	}
-	c.kubectl("run", "loaded", "--image=spawnery.test/loaded:dev", "--image-pull-policy=Never")
+	c.kubectl("run", "loaded", "--image=spawnery.test/loaded@"+strings.TrimSpace(digest), "--image-pull-policy=Never")
 	c.kubectl("wait", "--for=condition=Ready", "pod/loaded", "--timeout=60s")
 }
 

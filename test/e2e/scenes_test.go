@@ -64,7 +64,13 @@ func killManager(t *testing.T) {
 // whatever runs on them.
 func killIn(t *testing.T, podUID, program string) {
 	t.Helper()
-	killed := 0
+	must(t, syscall.Kill(processIn(t, podUID, program), syscall.SIGKILL))
+}
+
+// processIn is the one process of a pod that has this name.
+func processIn(t *testing.T, podUID, program string) int {
+	t.Helper()
+	var found []int
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	must(t, err)
 	for _, folder := range folders {
@@ -75,10 +81,10 @@ func killIn(t *testing.T, podUID, program string) {
 		}
 		pid, err := strconv.Atoi(filepath.Base(folder))
 		must(t, err)
-		must(t, syscall.Kill(pid, syscall.SIGKILL))
-		killed++
+		found = append(found, pid)
 	}
-	if killed != 1 {
-		t.Fatalf("%d processes of the pod %s are a %s, want 1", killed, podUID, program)
+	if len(found) != 1 {
+		t.Fatalf("%d processes of the pod %s are a %s, want 1", len(found), podUID, program)
 	}
+	return found[0]
 }

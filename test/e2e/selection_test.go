@@ -19,6 +19,7 @@ import (
 // each of them runs. Every file with tests is in a theme.
 var themes = map[string][]string{
 	"agent":      {"games_test.go", "plugins_test.go"},
+	"content":    {"content_test.go"},
 	"network":    {"drains_test.go", "joins_test.go", "manager_test.go", "nodes_test.go", "proxies_test.go"},
 	"persistent": {"persistent_test.go", "uninstall_test.go"},
 	"sizing":     {"rollout_test.go", "scaling_test.go", "scenes_test.go"},

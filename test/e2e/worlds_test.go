@@ -33,6 +33,8 @@ type worlds struct {
 	grace int
 	env   map[string]string
 	user  *v1alpha1.ServerUser
+	// template is what is copied into them.
+	template []v1alpha1.TemplateLayer
 }
 
 // Storage classes of the test cluster.
@@ -93,14 +95,18 @@ func (w worlds) object() map[string]any {
 		"replicas":   w.replicas,
 		"storage":    storage,
 		"drain":      map[string]any{"timeoutSeconds": 30},
-		"server":     map[string]any{"acceptEula": true},
 
 		"terminationGracePeriodSeconds": cmp.Or(w.grace, 20),
 		"failedRetentionSeconds":        10,
 	}
+	server := map[string]any{"acceptEula": true}
 	if w.user != nil {
-		spec["server"] = map[string]any{"acceptEula": true, "user": w.user}
+		server["user"] = w.user
 	}
+	if w.template != nil {
+		server["template"] = w.template
+	}
+	spec["server"] = server
 	var env []any
 	for name, value := range w.env {
 		env = append(env, map[string]any{"name": name, "value": value})
