@@ -62,6 +62,7 @@ func (s *setup) addServerGroup() error {
 		Clock:       s.Clock,
 		LeaderSince: s.leading.since,
 		DrainTaints: s.DrainTaints,
+		Manager:     s.address(),
 		Kubernetes:  (&kubernetesVersion{clock: s.Clock, ask: s.Kube.Discovery().ServerVersion}).read,
 		Random:      mathrand.IntN,
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ServerGroup))

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,6 +67,30 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}),
 	}
 	return errors.Join(s.addChannel(), s.addNetwork(), s.addServerGroup(), s.addServer(), s.addProxyGroup(), s.addAsks(), s.addSweeps(), s.addMetrics(ctx))
+}
+
+// address is where the packets of a pod that dials the manager go.
+func (o Options) address() podspec.ManagerAddress {
+	address := podspec.ManagerAddress{Namespace: o.Namespace, Ports: []int32{agentserver.Port}}
+	if port, ok := portOf(o.ChannelAddress); ok {
+		address.Ports = []int32{port}
+	}
+	if port, ok := portOf(o.ChannelEndpoint); ok {
+		address.Namespace = ""
+		if !slices.Contains(address.Ports, port) {
+			address.Ports = append(address.Ports, port)
+		}
+	}
+	return address
+}
+
+func portOf(address string) (int32, bool) {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, false
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	return int32(port), err == nil && port > 0
 }
 
 // hosts are the names beside the Service's that agents may dial.

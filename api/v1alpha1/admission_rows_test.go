@@ -91,7 +91,8 @@ func createRows() map[string]admissionRow {
 	rows := map[string]admissionRow{}
 	for _, part := range []map[string]admissionRow{
 		networkRows(), proxyGroupRows(), routingRows(), proxyBoundsRows(), proxyProtocolRows(), joinPermissionRows(), groupTypeRows(), groupNumberRows(),
-		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(), serverRows(), boostRows(),
+		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(),
+		portRows(), policyRows(), serverRows(), boostRows(),
 	} {
 		maps.Copy(rows, part)
 	}

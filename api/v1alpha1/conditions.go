@@ -87,6 +87,7 @@ const (
 	ReasonServerNameTaken        = "ServerNameTaken"
 	ReasonServiceRefused         = "ServiceRefused"
 	ReasonBudgetRefused          = "BudgetRefused"
+	ReasonPolicyRefused          = "PolicyRefused"
 	ReasonClusterAddresses       = "ClusterAddresses"
 	ReasonPlayerAddresses        = "PlayerAddresses"
 )

@@ -10,6 +10,7 @@ import (
 // NetworkSpec describes what the proxies and servers of a network share.
 //
 // +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.networkPolicyEgress) || self.networkPolicy == 'Strict'",message="networkPolicyEgress is only allowed with networkPolicy Strict"
 type NetworkSpec struct {
 	// forwardingSecretRef names the Secret whose key "secret" proves to a
 	// server that a player comes from one of this Network's proxies.
@@ -47,6 +48,79 @@ type NetworkSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Permissions"
 	Permissions []PermissionGroup `json:"permissions,omitempty"`
+
+	// networkPolicy is Ingress, Strict or Disabled: what the NetworkPolicy of
+	// each ServerGroup allows. Ingress lets this Network's proxies alone reach
+	// game and agent of a server, and others what ports names; what servers
+	// reach is left open. Strict also closes that, but for name servers, the
+	// manager and networkPolicyEgress. Disabled makes no policy. It takes
+	// effect on a cluster that enforces policies, and restarts nothing.
+	// Default: Ingress.
+	//
+	// +optional
+	// +default="Ingress"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Ingress","urn:alm:descriptor:com.tectonic.ui:select:Strict","urn:alm:descriptor:com.tectonic.ui:select:Disabled","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicy PolicyMode `json:"networkPolicy,omitempty"`
+
+	// networkPolicyEgress is what servers may reach beside name servers and the
+	// manager; only allowed with networkPolicy Strict. Default: nothing.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=cidr
+	// +kubebuilder:validation:MaxItems=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="What servers may reach",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicyEgress []EgressRule `json:"networkPolicyEgress,omitempty"`
+}
+
+// PolicyMode says what the NetworkPolicy of a ServerGroup allows.
+//
+// +kubebuilder:validation:Enum=Ingress;Strict;Disabled
+type PolicyMode string
+
+const (
+	// PolicyIngress bounds who reaches servers.
+	PolicyIngress PolicyMode = "Ingress"
+	// PolicyStrict bounds also whom servers reach.
+	PolicyStrict PolicyMode = "Strict"
+	// PolicyDisabled bounds nothing.
+	PolicyDisabled PolicyMode = "Disabled"
+)
+
+// EgressRule is a range of addresses that servers may reach.
+type EgressRule struct {
+	// cidr is the range, such as 10.0.0.0/8.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=43
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && cidr(self).masked() == cidr(self)",message="cidr must be a range of addresses by its first one, as in 10.0.0.0/8"
+	CIDR string `json:"cidr,omitempty"`
+
+	// ports that may be reached there. Default: every port of every protocol.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=port
+	// +listMapKey=protocol
+	// +kubebuilder:validation:MaxItems=16
+	Ports []EgressPort `json:"ports,omitempty"`
+}
+
+// EgressPort is a port that servers may reach.
+type EgressPort struct {
+	// port is its number.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// protocol is TCP or UDP. Default: TCP.
+	//
+	// +optional
+	// +default="TCP"
+	Protocol Protocol `json:"protocol,omitempty"`
 }
 
 // NetworkDefaults are the values of groups that set none of their own.

@@ -8,6 +8,64 @@ import corev1 "k8s.io/api/core/v1"
 // container it makes. Nothing of an owner's is mounted at it or below it.
 const ReservedPath = "/spawnery"
 
+// Protocol is what a port speaks below the game.
+//
+// +kubebuilder:validation:Enum=TCP;UDP
+type Protocol string
+
+const (
+	// ProtocolTCP is a stream of bytes.
+	ProtocolTCP Protocol = "TCP"
+	// ProtocolUDP is single packets, such as voice.
+	ProtocolUDP Protocol = "UDP"
+)
+
+// PortAccess says who may reach a port.
+//
+// +kubebuilder:validation:Enum=Cluster;Anywhere
+type PortAccess string
+
+const (
+	// FromCluster is every pod of the cluster.
+	FromCluster PortAccess = "Cluster"
+	// FromAnywhere is everybody.
+	FromAnywhere PortAccess = "Anywhere"
+)
+
+// ServerPort is a port of the game container beside the game's own.
+//
+// +kubebuilder:validation:XValidation:rule="self.protocol != 'TCP' || !(self.port in [9357, 9358, 25585, 25586])",message="ports 9357, 9358, 25585 and 25586 belong to the operator's agent"
+type ServerPort struct {
+	// name of the port, by which others can select it.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && self.matches('[a-z]')",message="name of a port has lower case letters, digits and single dashes between them, and at least one letter"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['minecraft', 'agent'])",message="the names minecraft and agent belong to the operator"
+	Name string `json:"name,omitempty"`
+
+	// port is its number.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// protocol is TCP or UDP. Default: TCP.
+	//
+	// +optional
+	// +default="TCP"
+	Protocol Protocol `json:"protocol,omitempty"`
+
+	// from is Cluster or Anywhere: every pod of the cluster may reach the port,
+	// or everybody. Read at runtime. Default: Cluster.
+	//
+	// +optional
+	// +default="Cluster"
+	From PortAccess `json:"from,omitempty"`
+}
+
 // Scheduling says where the pods of a group may run. The fields mean what
 // they mean in a pod.
 type Scheduling struct {

@@ -84,8 +84,8 @@ type Scaling struct {
 }
 
 // ServerGroupSpec describes servers that all do the same. An edit of image,
-// maxPlayers, server, env, mounts, resources, scheduling or the grace period
-// needs new servers: those of an Ephemeral group are replaced as update says,
+// maxPlayers, server, ports, env, mounts, resources, scheduling or the grace
+// period needs new servers: those of an Ephemeral group are replaced as update says,
 // those of a Persistent one ordinal by ordinal, each drained before it is made
 // again with its claim. Every other field takes effect on running servers.
 //
@@ -95,6 +95,7 @@ type Scaling struct {
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == (self.type == 'Persistent')",message="storage is required for type Persistent and forbidden for Ephemeral"
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || self.type == 'Ephemeral'",message="update is only allowed for type Ephemeral"
 // +kubebuilder:validation:XValidation:rule="!has(self.update) || !has(self.update.minAvailable) || !has(self.scaling) || self.update.minAvailable < self.scaling.maxReplicas",message="update.minAvailable must be less than scaling.maxReplicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.ports) || !self.ports.exists(one, one.protocol == 'TCP' && one.port == self.server.port)",message="server.port is the game's own and needs no entry in ports"
 // +kubebuilder:validation:XValidation:rule="!has(self.mounts) || self.mounts.all(mount, mount.mountPath != self.server.dataDir && !self.server.dataDir.startsWith(mount.mountPath + '/'))",message="a mount must not cover server.dataDir"
 // +kubebuilder:validation:XValidation:rule="!has(self.server.overlayEnv) || self.server.overlayEnv.all(name, has(self.env) && self.env.exists(variable, variable.name == name))",message="server.overlayEnv must name variables of env"
 // +kubebuilder:validation:XValidation:rule="self.server.flavor != 'Fabric' || self.server.forwarding != 'Velocity' || !has(self.env) || !self.env.exists(variable, variable.name.startsWith('FABRIC_PROXY_SECRET'))",message="env names beginning FABRIC_PROXY_SECRET belong to the operator with flavor Fabric: use forwardingSecretRef of the Network"
@@ -245,6 +246,18 @@ type ServerGroupSpec struct {
 	// +default={"flavor":"Paper"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Game server",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Server GameServer `json:"server,omitzero"`
+
+	// ports of the game container beside the game's own, for voice chat, votes,
+	// maps, metrics. The policy of the group opens them; no Service leads to
+	// them. Default: none.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(one, self.exists_one(other, other.port == one.port && other.protocol == one.protocol))",message="every port is given once with the same protocol"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ports",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Ports []ServerPort `json:"ports,omitempty"`
 
 	// env are variables of the game container. Names beginning SPAWNERY_ and
 	// names that the operator sets are refused. Default: none.
@@ -438,7 +451,7 @@ type ServerGroupStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name must be a DNS label of at most 40 characters"
 // +kubebuilder:validation:XValidation:rule="self.spec.type != 'Persistent' || !has(self.spec.server.template) || !self.spec.server.template.exists(layer, has(layer.persistentVolumeClaim) && layer.persistentVolumeClaim.name.endsWith('-data') && layer.persistentVolumeClaim.name.startsWith(self.metadata.name + '-') && layer.persistentVolumeClaim.name.substring(self.metadata.name.size() + 1).matches('^[0-9]+-data$'))",message="a layer must not be a claim of the group's own worlds"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{PodDisruptionBudget,v1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Server group",resources={{Server,v1alpha1,""},{PodDisruptionBudget,v1,""},{NetworkPolicy,v1,""},{Pod,v1,""},{PersistentVolumeClaim,v1,""}}
 type ServerGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

@@ -57,7 +57,7 @@ func TestPasses(t *testing.T) {
 		"Network": networkPasses(), "ServerGroup": serverGroupPasses(), "Boosts": boostPasses(), "Rollout": rolloutPasses(), "Server": serverPasses(),
 		"ProxyGroup": proxyGroupPasses(), "Reason": reasonPasses(), "Budget": budgetPasses(), "Sweep": sweepPasses(), "Hang": hangPasses(),
 		"Node": nodePasses(), "Persistent": persistentPasses(), "Stall": stallPasses(), "Claim": claimPasses(), "Growth": growthPasses(),
-		"Template": templatePasses(),
+		"Template": templatePasses(), "Policy": policyPasses(),
 		"Count":    countPasses(),
 		"Exchange": exchangePasses(), "Way in": wayInPasses(),
 		"Ask": askPasses(),
@@ -131,7 +131,7 @@ func (w *world) restart() {
 	}), &v1alpha1.Network{})
 	addTo(w, reconcile.AsReconciler(w.cache, &servergroup.Reconciler{
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock, LeaderSince: since, Random: w.draw,
-		Kubernetes: w.kubernetesVersion,
+		Kubernetes: w.kubernetesVersion, Manager: podspec.ManagerAddress{Namespace: "spawnery-system", Ports: []int32{9443}},
 	}), &v1alpha1.ServerGroup{})
 	addTo(w, reconcile.AsReconciler(w.cache, &server.Reconciler{
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock, LeaderSince: since,

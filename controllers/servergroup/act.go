@@ -25,7 +25,8 @@ const (
 	nameDraws = 5
 )
 
-// errTaken means that the name of an ordinal's Server is another group's.
+// errTaken means that the name of an ordinal's Server, or of the policy, is
+// somebody else's.
 var errTaken = errors.New("the name is taken")
 
 // act carries the plan out: what stays and what goes first, then what is made.

@@ -57,6 +57,8 @@ type Reconciler struct {
 	DrainTaints []string
 	// Kubernetes says which version the API server is of, such as v1.37.2.
 	Kubernetes func(context.Context) (string, error)
+	// Manager is where servers reach the manager.
+	Manager podspec.ManagerAddress
 	// Random draws names.
 	Random podspec.IntN
 
@@ -75,6 +77,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=nodes;persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
 // Reconcile brings one ServerGroup up to date: it observes, decides, acts and
 // reports, and reports also when acting failed.
@@ -92,7 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ServerGroup)
 		return ctrl.Result{}, err
 	}
 	decided := r.decide(group, seen)
-	done := outcome.Join(r.act(ctx, group, seen, decided), r.protect(ctx, group, seen))
+	// No server is made before the policy; what else is wrong is told first.
+	confined := r.confine(ctx, group, seen)
+	done := outcome.Join(r.act(ctx, group, seen, decided), confined, r.protect(ctx, group, seen))
 	due, err := r.report(ctx, group, seen, decided, done)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +40,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		For(&v1alpha1.ServerGroup{}, builder.WithPredicates(predicates.Owners())).
 		Owns(&v1alpha1.Server{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&networkingv1.NetworkPolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ScaleBoost{}, handler.EnqueueRequestsFromMapFunc(ofBoost)).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyGroup), builder.WithPredicates(predicates.Draining())).

@@ -124,6 +124,7 @@ func serverGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonTemplateUnsupported, "A layer of server.template is an image, and Kubernetes is too old to mount one; the message says which it is and what to use instead."),
 		isFalse(v1alpha1.ReasonServerNameTaken, "The name of an ordinal's Server is taken by one of another group; the message names it."),
 		isFalse(v1alpha1.ReasonBudgetRefused, "The disruption budget could not be made; the message says why. Node drains may throw players out."),
+		isFalse(v1alpha1.ReasonPolicyRefused, "The network policy could not be made; the message says why. More than the proxies may reach the servers."),
 		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the Server."),
 		isFalse(v1alpha1.ReasonNamespaceTerminating, "The namespace is being deleted; nothing is created in it."),
 		isFalse(v1alpha1.ReasonPermissionDenied, "The operator lacks a permission; the message holds the API server's words."),

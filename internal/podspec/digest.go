@@ -39,6 +39,7 @@ func Digest(in Inputs) string {
 		Mounts:       in.mounts,
 		Overlay:      in.overlay,
 		OverlayEnv:   in.overlayEnv,
+		Ports:        in.ports,
 		GraceSeconds: unless(in.graceSeconds, defaultGraceSeconds),
 		RestartedAt:  in.restartedAt,
 	}
@@ -86,6 +87,7 @@ type serverDigest struct {
 	// one replaces no pod.
 	Overlay      []v1alpha1.ConfigOverlay `json:"configOverlay,omitempty"`
 	OverlayEnv   []string                 `json:"overlayEnv,omitempty"`
+	Ports        []v1alpha1.ServerPort    `json:"ports,omitempty"`
 	GraceSeconds int32                    `json:"graceSeconds,omitempty"`
 	RestartedAt  string                   `json:"restartedAt,omitempty"`
 }

@@ -112,6 +112,9 @@ func serverChoices() map[string]choice {
 		"configOverlay": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.ConfigOverlay = append(s.ConfigOverlay, v1alpha1.ConfigOverlay{ConfigMap: v1alpha1.LocalReference{Name: "changed"}})
 		}),
+		"ports": reaches(func(s *v1alpha1.ServerGroupSpec) {
+			s.Ports = append(s.Ports, v1alpha1.ServerPort{Name: "changed", Port: 4321})
+		}),
 		"resources": reaches(func(s *v1alpha1.ServerGroupSpec) {
 			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
 		}),
@@ -131,6 +134,12 @@ func networkChoices() map[string]choice {
 	return map[string]choice{
 		"forwardingSecretRef": reachesByNetwork(func(n *v1alpha1.Network) { n.Spec.ForwardingSecretRef.Name = "changed" }),
 		"onlineMode":          reachesByNetwork(func(n *v1alpha1.Network) { n.Status.OnlineMode = new(!*n.Status.OnlineMode) }),
+		"networkPolicy": {false, func(n *v1alpha1.Network, _ *v1alpha1.ServerGroup) {
+			n.Spec.NetworkPolicy = v1alpha1.PolicyDisabled
+		}},
+		"networkPolicyEgress": {false, func(n *v1alpha1.Network, _ *v1alpha1.ServerGroup) {
+			n.Spec.NetworkPolicyEgress = []v1alpha1.EgressRule{{CIDR: "10.0.0.0/8"}}
+		}},
 		"permissions": {false, func(n *v1alpha1.Network, _ *v1alpha1.ServerGroup) {
 			n.Spec.Permissions = []v1alpha1.PermissionGroup{{Name: "changed"}}
 		}},

@@ -43,10 +43,13 @@ type Inputs struct {
 	// user is complete: with the policy Fixed no number in it is 0.
 	user v1alpha1.ServerUser
 	// env is in the owner's order, mounts are in the order of their paths.
-	env          []corev1.EnvVar
-	mounts       []v1alpha1.Mount
-	overlay      []v1alpha1.ConfigOverlay
-	overlayEnv   []string
+	env        []corev1.EnvVar
+	mounts     []v1alpha1.Mount
+	overlay    []v1alpha1.ConfigOverlay
+	overlayEnv []string
+	// ports are in the order of their names, and complete but for from, which
+	// is the policy's.
+	ports        []v1alpha1.ServerPort
 	graceSeconds int32
 	// restartedAt reaches no pod: another value is a wish for other pods.
 	restartedAt string
@@ -95,6 +98,7 @@ func ResolveServer(network *v1alpha1.Network, group *v1alpha1.ServerGroup) Input
 		mounts:       byPath(spec.Mounts),
 		overlay:      overlays(spec.ConfigOverlay),
 		overlayEnv:   slices.Sorted(slices.Values(server.OverlayEnv)),
+		ports:        declaredPorts(spec.Ports),
 		graceSeconds: cmp.Or(spec.TerminationGracePeriodSeconds, defaultGraceSeconds),
 		restartedAt:  group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}
@@ -253,4 +257,16 @@ func overlays(chosen []v1alpha1.ConfigOverlay) []v1alpha1.ConfigOverlay {
 		result = append(result, overlay)
 	}
 	return result
+}
+
+// declaredPorts are what a pod says of its ports. Who may reach them is no part
+// of it, and neither is their order: they are a map keyed by name.
+func declaredPorts(ports []v1alpha1.ServerPort) []v1alpha1.ServerPort {
+	var declared []v1alpha1.ServerPort
+	for _, port := range ports {
+		port.From, port.Protocol = "", cmp.Or(port.Protocol, v1alpha1.ProtocolTCP)
+		declared = append(declared, port)
+	}
+	slices.SortFunc(declared, func(a, b v1alpha1.ServerPort) int { return strings.Compare(a.Name, b.Name) })
+	return declared
 }

@@ -15,8 +15,8 @@ const (
 	prefix = v1alpha1.GroupName + "/"
 
 	// LabelManagedBy marks every object the operator made. The manager's caches
-	// over pods, claims, Services and budgets are restricted by it and by
-	// nothing else.
+	// over pods, claims, Services, budgets and policies are restricted by it and
+	// by nothing else.
 	LabelManagedBy = prefix + "managed-by"
 	// LabelNetwork names the Network an object belongs to.
 	LabelNetwork = prefix + "network"

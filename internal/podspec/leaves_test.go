@@ -33,8 +33,10 @@ func TestNoValueIsLostOnItsWayToThePod(t *testing.T) {
 		}
 		before := podspec.Digest(podspec.ResolveServer(network, group))
 		assign(fieldBy(parent, path[strings.LastIndex(path, ".")+1:]), 1)
-		if before == podspec.Digest(podspec.ResolveServer(network, group)) {
-			t.Errorf("a change of %s does not change the digest", path)
+		changed := before != podspec.Digest(podspec.ResolveServer(network, group))
+		// Who may reach a port is the policy's alone.
+		if wanted := path != "ports.from"; changed != wanted {
+			t.Errorf("a change of %s changes the digest: %t, want %t", path, changed, wanted)
 		}
 	}
 	if found < 20 {

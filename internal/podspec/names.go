@@ -42,6 +42,9 @@ func PersistentServerName(group string, ordinal int32) string {
 	return group + "-" + strconv.Itoa(int(ordinal))
 }
 
+// PolicyName is the NetworkPolicy of the servers of a group.
+func PolicyName(group string) string { return group + "-" + string(RoleServer) }
+
 // DataClaimName is the claim a persistent server mounts. A server made again
 // under its name finds the world it had.
 func DataClaimName(server string) string {

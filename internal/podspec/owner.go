@@ -12,7 +12,8 @@ import (
 type Kind string
 
 const (
-	// KindServerGroup owns its Servers, its budget and boosts made for it.
+	// KindServerGroup owns its Servers, its budget, its policy and boosts made for
+	// it.
 	KindServerGroup Kind = "ServerGroup"
 	// KindProxyGroup owns its pods, its Service and its budget.
 	KindProxyGroup Kind = "ProxyGroup"

@@ -213,7 +213,7 @@ func (p serverPod) game(mounts []corev1.VolumeMount) corev1.Container {
 		Name:                     ContainerServer,
 		Image:                    p.image,
 		Env:                      p.environment(),
-		Ports:                    []corev1.ContainerPort{tcp(gamePortName, p.port)},
+		Ports:                    p.gamePorts(),
 		Resources:                *p.resources.DeepCopy(),
 		SecurityContext:          restrictedContainer(),
 		Stdin:                    true,

@@ -74,6 +74,12 @@ func workloads() []Permission {
 			Why: "A group's budget counts its servers with players, so that a node drain throws nobody out; its owner reference deletes it.",
 		},
 		{
+			Scope: Cluster, Group: "networking.k8s.io", Resource: "networkpolicies",
+			Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+			Why: "A group's policy lets the proxies of its Network alone reach its servers. It is deleted when the Network wants none " +
+				"any more; else its owner reference does that.",
+		},
+		{
 			Scope: Cluster, Resource: "nodes", Verbs: []string{"get", "list", "watch"},
 			Why: "Servers leave nodes that are about to go, and only where another node could take them. " +
 				"A node's address is what players type when a ProxyGroup is exposed by NodePort.",

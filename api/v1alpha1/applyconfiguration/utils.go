@@ -22,6 +22,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ConfigOverlayApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ConfigOverlayItem"):
 		return &apiv1alpha1.ConfigOverlayItemApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EgressPort"):
+		return &apiv1alpha1.EgressPortApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EgressRule"):
+		return &apiv1alpha1.EgressRuleApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EnvVar"):
 		return &apiv1alpha1.EnvVarApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EnvVarSource"):
@@ -94,6 +98,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ServerGroupSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerGroupStatus"):
 		return &apiv1alpha1.ServerGroupStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerPort"):
+		return &apiv1alpha1.ServerPortApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerSpec"):
 		return &apiv1alpha1.ServerSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerStatus"):

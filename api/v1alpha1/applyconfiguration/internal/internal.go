@@ -56,6 +56,31 @@ var schemaYAML = typed.YAMLObject(`types:
       default: Refuse
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Consolidation
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.EgressPort
+  map:
+    fields:
+    - name: port
+      type:
+        scalar: numeric
+    - name: protocol
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.Protocol
+      default: TCP
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.EgressRule
+  map:
+    fields:
+    - name: cidr
+      type:
+        scalar: string
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.EgressPort
+          elementRelationship: associative
+          keys:
+          - port
+          - protocol
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.EnvVar
   map:
     fields:
@@ -299,6 +324,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: forwardingSecretRef
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.LocalReference
+    - name: networkPolicy
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.PolicyMode
+      default: Ingress
+    - name: networkPolicyEgress
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.EgressRule
+          elementRelationship: associative
+          keys:
+          - cidr
     - name: onlineMode
       type:
         scalar: boolean
@@ -362,6 +399,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: boolean
       default: false
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.PolicyMode
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.PortAccess
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.Protocol
+  scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyConfig
   map:
     fields:
@@ -677,6 +720,14 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: playableSlots
       type:
         scalar: numeric
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerPort
+          elementRelationship: associative
+          keys:
+          - name
     - name: replicas
       type:
         scalar: numeric
@@ -768,6 +819,23 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerPhase
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerPort
+  map:
+    fields:
+    - name: from
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.PortAccess
+      default: Cluster
+    - name: name
+      type:
+        scalar: string
+    - name: port
+      type:
+        scalar: numeric
+    - name: protocol
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.Protocol
+      default: TCP
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ServerSpec
   map:
     fields:

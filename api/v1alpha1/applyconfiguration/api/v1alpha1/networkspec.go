@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
 // NetworkSpecApplyConfiguration represents a declarative configuration of the NetworkSpec type for use
 // with apply.
 //
@@ -26,6 +30,17 @@ type NetworkSpecApplyConfiguration struct {
 	// permissions are the grants that the proxies know by themselves.
 	// Default: nobody may do anything that needs a permission.
 	Permissions []PermissionGroupApplyConfiguration `json:"permissions,omitempty"`
+	// networkPolicy is Ingress, Strict or Disabled: what the NetworkPolicy of
+	// each ServerGroup allows. Ingress lets this Network's proxies alone reach
+	// game and agent of a server, and others what ports names; what servers
+	// reach is left open. Strict also closes that, but for name servers, the
+	// manager and networkPolicyEgress. Disabled makes no policy. It takes
+	// effect on a cluster that enforces policies, and restarts nothing.
+	// Default: Ingress.
+	NetworkPolicy *apiv1alpha1.PolicyMode `json:"networkPolicy,omitempty"`
+	// networkPolicyEgress is what servers may reach beside name servers and the
+	// manager; only allowed with networkPolicy Strict. Default: nothing.
+	NetworkPolicyEgress []EgressRuleApplyConfiguration `json:"networkPolicyEgress,omitempty"`
 }
 
 // NetworkSpecApplyConfiguration constructs a declarative configuration of the NetworkSpec type for use with
@@ -67,6 +82,27 @@ func (b *NetworkSpecApplyConfiguration) WithPermissions(values ...*PermissionGro
 			panic("nil value passed to WithPermissions")
 		}
 		b.Permissions = append(b.Permissions, *values[i])
+	}
+	return b
+}
+
+// WithNetworkPolicy sets the NetworkPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NetworkPolicy field is set to the value of the last call.
+func (b *NetworkSpecApplyConfiguration) WithNetworkPolicy(value apiv1alpha1.PolicyMode) *NetworkSpecApplyConfiguration {
+	b.NetworkPolicy = &value
+	return b
+}
+
+// WithNetworkPolicyEgress adds the given value to the NetworkPolicyEgress field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the NetworkPolicyEgress field.
+func (b *NetworkSpecApplyConfiguration) WithNetworkPolicyEgress(values ...*EgressRuleApplyConfiguration) *NetworkSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithNetworkPolicyEgress")
+		}
+		b.NetworkPolicyEgress = append(b.NetworkPolicyEgress, *values[i])
 	}
 	return b
 }

@@ -13,8 +13,8 @@ import (
 // with apply.
 //
 // ServerGroupSpec describes servers that all do the same. An edit of image,
-// maxPlayers, server, env, mounts, resources, scheduling or the grace period
-// needs new servers: those of an Ephemeral group are replaced as update says,
+// maxPlayers, server, ports, env, mounts, resources, scheduling or the grace
+// period needs new servers: those of an Ephemeral group are replaced as update says,
 // those of a Persistent one ordinal by ordinal, each drained before it is made
 // again with its claim. Every other field takes effect on running servers.
 type ServerGroupSpecApplyConfiguration struct {
@@ -74,6 +74,10 @@ type ServerGroupSpecApplyConfiguration struct {
 	FailedRetentionSeconds *int32 `json:"failedRetentionSeconds,omitempty"`
 	// server says how the game container is run.
 	Server *GameServerApplyConfiguration `json:"server,omitempty"`
+	// ports of the game container beside the game's own, for voice chat, votes,
+	// maps, metrics. The policy of the group opens them; no Service leads to
+	// them. Default: none.
+	Ports []ServerPortApplyConfiguration `json:"ports,omitempty"`
 	// env are variables of the game container. Names beginning SPAWNERY_ and
 	// names that the operator sets are refused. Default: none.
 	Env []EnvVarApplyConfiguration `json:"env,omitempty"`
@@ -234,6 +238,19 @@ func (b *ServerGroupSpecApplyConfiguration) WithFailedRetentionSeconds(value int
 // If called multiple times, the Server field is set to the value of the last call.
 func (b *ServerGroupSpecApplyConfiguration) WithServer(value *GameServerApplyConfiguration) *ServerGroupSpecApplyConfiguration {
 	b.Server = value
+	return b
+}
+
+// WithPorts adds the given value to the Ports field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Ports field.
+func (b *ServerGroupSpecApplyConfiguration) WithPorts(values ...*ServerPortApplyConfiguration) *ServerGroupSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithPorts")
+		}
+		b.Ports = append(b.Ports, *values[i])
+	}
 	return b
 }
 
