@@ -259,3 +259,27 @@ func TestAPingNamesThoseItKnows(t *testing.T) {
 		t.Errorf("observed %+v (-want +got):\n%s", got, diff)
 	}
 }
+
+// A game that is paused because nobody is on it goes on answering the same.
+func TestAnAnswerThatSaysTheSameIsANewSample(t *testing.T) {
+	pinged := &tracker{port: 25565}
+	unreachable(pinged)
+	for source, answer := range map[string]func(seconds int) Observation{
+		"the management protocol": func(seconds int) Observation {
+			t := connected()
+			t.asking()
+			t.answered(at(seconds), started())
+			return t.observe(at(seconds))
+		},
+		"pings": func(seconds int) Observation {
+			pinged.pinged(at(seconds), slp.Status{})
+			return pinged.observe(at(seconds))
+		},
+	} {
+		for _, seconds := range []int{5, 600} {
+			if got := answer(seconds); !got.Counted || !got.Sample.At.Equal(at(seconds)) || got.Presence != Answering {
+				t.Errorf("%s: after %d s of the same answer %+v", source, seconds, got)
+			}
+		}
+	}
+}
