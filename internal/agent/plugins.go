@@ -5,10 +5,14 @@ package agent
 import (
 	"cmp"
 	"context"
+	"net/http"
+
+	"github.com/google/uuid"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
 	"github.com/spawnery/spawnery-operator/internal/agent/players"
+	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
 // plugins is the agent as plugins of its game see it.
@@ -45,6 +49,20 @@ func (p *plugins) Wish(change func(*local.Wishes)) error {
 		}
 	})
 	return err
+}
+
+// Count takes in who is online where the game has no better way to tell.
+func (p *plugins) Count(online []local.Person) error {
+	list := make([]seats.Player, 0, len(online))
+	for _, one := range online {
+		// One that is none leaves the name to go by.
+		id, _ := uuid.Parse(one.UUID)
+		list = append(list, seats.Player{UUID: id, Name: one.Name})
+	}
+	if err := p.agent.watcher.Push(list); err != nil {
+		return &local.Failed{Status: http.StatusConflict, Why: err.Error()}
+	}
+	return nil
 }
 
 // keep writes wishes down, and of which run of the game they are.

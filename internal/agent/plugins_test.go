@@ -211,3 +211,38 @@ func TestAClosedDoorTurnsBackWhoChoseTheGroupAndNobodyElse(t *testing.T) {
 		t.Errorf("who named the server: %v", err)
 	}
 }
+
+func TestAPluginCountsWhereTheGameCanOnlyBePinged(t *testing.T) {
+	p := newPod(t)
+	manager := p.startManager()
+	settings := p.game()
+	settings.Management = nil
+	p.startGame(settings)
+	p.startAgent()
+	p.awaitReady()
+	p.plugin("PUT", local.PlayersPath, `{"players": [{"name": "Ada"}, {"name": "Ben"}]}`)
+	manager.awaitReport("two are online by a plugin's word", func(r *agentv1alpha1.ServerReport) bool {
+		return r.GetOnline() == 2 && len(r.GetPlayers()) == 2 && r.GetPlayers()[1].GetName() == "Ben" && isReady(r)
+	})
+}
+
+func TestAPluginIsToldThatItsGameCountsByItself(t *testing.T) {
+	p := newPod(t)
+	p.startGame(p.game())
+	p.startAgent()
+	p.awaitReady()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+net.JoinHostPort(p.ip, "9358")+local.PlayersPath, strings.NewReader(`{"players": []}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var failure local.Failure
+	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || response.StatusCode != http.StatusConflict || !strings.Contains(failure.Error, "management protocol tells who is online") {
+		t.Errorf("%s: %+v, %v", response.Status, failure, err)
+	}
+}

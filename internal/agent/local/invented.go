@@ -78,6 +78,17 @@ func (i *Invented) Wish(change func(*Wishes)) error {
 	return nil
 }
 
+// Count believes it.
+func (i *Invented) Count(online []Person) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.self.Players = new(len(online))
+	close(i.changed)
+	i.changed = make(chan struct{})
+	i.told(i.self)
+	return nil
+}
+
 // Network describes the invented network.
 func (i *Invented) Network(context.Context) (Network, <-chan struct{}, error) {
 	i.mu.Lock()

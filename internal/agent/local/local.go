@@ -31,6 +31,7 @@ const (
 	PlayableSlotsPath = "/v1/playable-slots"
 	JoinsPath         = "/v1/joins"
 	RoundEndPath      = "/v1/round/end"
+	PlayersPath       = "/v1/players"
 	EventsPath        = "/v1/events"
 	NetworkPath       = "/v1/network"
 	NetworkEventsPath = "/v1/network/events"
@@ -143,6 +144,9 @@ type Host interface {
 	Self() (Self, <-chan struct{})
 	// Wish changes what is asked for. An error means that nothing changed.
 	Wish(change func(*Wishes)) error
+	// Count takes in who is online, for a while. A *Failed means that it does
+	// not count.
+	Count(online []Person) error
 }
 
 // Agent is all that the API answers from.
@@ -164,6 +168,7 @@ func routes() []route {
 		{http.MethodDelete, PlayableSlotsPath, serveNoPlayableSlots},
 		{http.MethodPut, JoinsPath, serveJoins},
 		{http.MethodPost, RoundEndPath, serveRoundEnd},
+		{http.MethodPut, PlayersPath, servePlayers},
 		{http.MethodGet, EventsPath, serveEvents},
 		{http.MethodGet, NetworkPath, serveNetwork},
 		{http.MethodGet, NetworkEventsPath, serveNetworkEvents},
@@ -268,12 +273,16 @@ func answer(w http.ResponseWriter, status int, body any) {
 
 // read decodes the body of a request. It refuses by itself.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	return readUpTo(maxBody, w, r, into)
+}
+
+func readUpTo(limit int64, w http.ResponseWriter, r *http.Request, into any) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, errors.New("send the body as Content-Type: application/json"))
 		return false
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
 	if err == nil && !errors.Is(decoder.Decode(&struct{}{}), io.EOF) {

@@ -61,7 +61,7 @@ func TestTheDocumentHoldsExactlyTheFieldsThatAreSentAndRead(t *testing.T) {
 	schemas := readDocument(t).Components.Schemas
 	for name, of := range map[string]any{
 		"Self": Self{}, "Wishes": Wishes{}, "PlayableSlots": PlayableSlots{}, "JoinsBody": JoinsBody{}, "Failure": Failure{},
-		"NewBoost": NewBoost{}, "Boost": Boost{}, "Boosts": Boosts{}, "Move": Move{},
+		"Roster": Roster{}, "Person": Person{}, "NewBoost": NewBoost{}, "Boost": Boost{}, "Boosts": Boosts{}, "Move": Move{},
 		"Network": Network{}, "Group": Group{}, "Server": Server{}, "Proxies": Proxies{},
 	} {
 		var all, required []string

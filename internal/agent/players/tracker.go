@@ -77,10 +77,12 @@ type tracker struct {
 	presence   Presence
 	source     source
 	sample     ledger.Sample
-	protocol   int32
-	run        int
-	contact    int
-	roster     roster
+	// push is what a plugin said last.
+	push     ledger.Sample
+	protocol int32
+	run      int
+	contact  int
+	roster   roster
 }
 
 // mayPing is true when the management protocol does not tell. While it is
@@ -155,6 +157,19 @@ func (t *tracker) pinged(asked time.Time, status slp.Status) {
 	t.protocol = status.Protocol
 	t.source, t.sample = fromPing, ledger.Sample{At: asked, Online: status.Online, Players: fromSample(status.Sample)}
 	t.presence = Answering
+	// A plugin knows everybody; a ping names some, and some servers hide the rest.
+	if asked.Sub(t.push.At) <= ledger.StaleAfter {
+		t.sample = t.push
+	}
+}
+
+// pushed: a plugin told who is online. That the game takes players is left to
+// pings to say.
+func (t *tracker) pushed(sample ledger.Sample) {
+	t.push = sample
+	if t.source == fromPing && t.presence == Answering && t.mayPing() {
+		t.sample = sample
+	}
 }
 
 // refused: nobody listens where the game should. It has gone, or has not come.
@@ -165,7 +180,7 @@ func (t *tracker) vanished(next Presence) {
 	if t.source != nowhere || t.presence == Stopping {
 		t.run++
 	}
-	t.presence, t.source, t.sample, t.protocol = next, nowhere, ledger.Sample{}, 0
+	t.presence, t.source, t.sample, t.push, t.protocol = next, nowhere, ledger.Sample{}, ledger.Sample{}, 0
 }
 
 // unanswered: somebody listens and did not answer in time.

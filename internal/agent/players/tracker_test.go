@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
 	"github.com/spawnery/spawnery-operator/internal/msmp"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/slp"
@@ -281,5 +282,40 @@ func TestAnAnswerThatSaysTheSameIsANewSample(t *testing.T) {
 				t.Errorf("%s: after %d s of the same answer %+v", source, seconds, got)
 			}
 		}
+	}
+}
+
+func TestWhatAPluginSaysCountsInPlaceOfPings(t *testing.T) {
+	push := func(seconds, online int) func(*tracker) {
+		return func(t *tracker) { t.pushed(ledger.Sample{At: at(seconds), Online: online}) }
+	}
+	ping := func(seconds, online int) func(*tracker) {
+		return func(t *tracker) { t.pinged(at(seconds), slp.Status{Online: online}) }
+	}
+	tests := map[string]struct {
+		steps      []func(*tracker)
+		wantOnline int
+		wantAt     int
+		want       Presence
+	}{
+		"at once":                      {[]func(*tracker){unreachable, ping(0, 9), push(1, 3)}, 3, 1, Answering},
+		"over a later ping":            {[]func(*tracker){unreachable, ping(0, 9), push(1, 3), ping(11, 9)}, 3, 1, Answering},
+		"for ten seconds":              {[]func(*tracker){unreachable, ping(0, 9), push(1, 3), ping(12, 9)}, 9, 12, Answering},
+		"but not for readiness":        {[]func(*tracker){unreachable, push(1, 3)}, 0, 0, Absent},
+		"and not in the next run":      {[]func(*tracker){unreachable, ping(0, 9), push(1, 3), (*tracker).refused, ping(3, 0)}, 0, 3, Answering},
+		"and not beside the protocol":  {[]func(*tracker){func(t *tracker) { *t = *connected() }, push(1, 3)}, 0, 0, Answering},
+		"said before the first answer": {[]func(*tracker){unreachable, push(1, 3), ping(2, 9)}, 3, 1, Answering},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			tracked := &tracker{}
+			for _, step := range test.steps {
+				step(tracked)
+			}
+			got := tracked.observe(at(test.wantAt))
+			if got.Sample.Online != test.wantOnline || got.Presence != test.want || got.Counted && !got.Sample.At.Equal(at(test.wantAt)) {
+				t.Errorf("observed %+v", got)
+			}
+		})
 	}
 }

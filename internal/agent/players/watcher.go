@@ -18,7 +18,9 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"k8s.io/utils/clock"
 
+	"github.com/spawnery/spawnery-operator/internal/agent/ledger"
 	"github.com/spawnery/spawnery-operator/internal/msmp"
+	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/slp"
 )
 
@@ -42,6 +44,9 @@ var errSilent = errors.New("the game does not answer on its management protocol"
 
 // ErrNoManagement means that the game has no management protocol, or not now.
 var ErrNoManagement = errors.New("the game's management protocol is not connected")
+
+// ErrManaged means that the game tells by itself who is online.
+var ErrManaged = errors.New("the game's management protocol tells who is online: nothing has to be said beside it")
 
 // Config says which game is watched.
 type Config struct {
@@ -92,6 +97,21 @@ func (w *Watcher) Run(ctx context.Context) {
 	running.Go(func() { w.manage(ctx) })
 	running.Go(func() { w.ping(ctx) })
 	running.Wait()
+}
+
+// Push takes in who is online by the word of a plugin, for a game that can only
+// be pinged. It counts in place of what pings say until it is ledger.StaleAfter
+// old.
+func (w *Watcher) Push(online []seats.Player) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.managed {
+		return ErrManaged
+	}
+	now := w.cfg.Clock.Now()
+	w.tracker.pushed(ledger.Sample{At: now, Online: len(online), Players: online})
+	w.cfg.OnObservation(w.tracker.observe(now))
+	return nil
 }
 
 // Save has the game write its world to disk and returns when it has.
