@@ -21,6 +21,8 @@ type Limits struct {
 	// Unproven counts connections on which no token was accepted yet, in total
 	// and from one address. Default 4096 and 2048.
 	Unproven, UnprovenPerAddress int
+	// HandshakeWithin bounds the handshake of a connection. Default 10 s.
+	HandshakeWithin time.Duration
 	// ProveWithin is how long a connection may stay unproven. Default 10 s.
 	ProveWithin time.Duration
 	// Refusals is how many bad tokens end a connection. Default 3.
@@ -36,6 +38,7 @@ func (l Limits) withDefaults() Limits {
 		PerAddress:         cmp.Or(l.PerAddress, 8192),
 		Unproven:           cmp.Or(l.Unproven, 4096),
 		UnprovenPerAddress: cmp.Or(l.UnprovenPerAddress, 2048),
+		HandshakeWithin:    cmp.Or(l.HandshakeWithin, 10*time.Second),
 		ProveWithin:        cmp.Or(l.ProveWithin, 10*time.Second),
 		Refusals:           cmp.Or(l.Refusals, 3),
 		SessionsPerSecond:  cmp.Or(l.SessionsPerSecond, 1),

@@ -30,11 +30,10 @@ const (
 	// ServiceName is the headless Service in the manager's namespace.
 	ServiceName = "spawnery-agent"
 
-	handshakeWithin = 10 * time.Second
-	helloWithin     = 10 * time.Second
-	largestMessage  = 4 << 20
-	largestHeader   = 32 << 10
-	streamsPerConn  = 4
+	helloWithin    = 10 * time.Second
+	largestMessage = 4 << 20
+	largestHeader  = 32 << 10
+	streamsPerConn = 4
 )
 
 // Endpoint is what agents dial, given the manager's namespace.
@@ -105,7 +104,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: s.cfg.Certificate})),
 		grpc.StreamInterceptor(s.authenticate),
-		grpc.ConnectionTimeout(handshakeWithin),
+		grpc.ConnectionTimeout(s.cfg.Limits.HandshakeWithin),
 		grpc.MaxConcurrentStreams(streamsPerConn),
 		grpc.MaxRecvMsgSize(largestMessage),
 		grpc.MaxHeaderListSize(largestHeader),
