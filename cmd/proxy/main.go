@@ -38,11 +38,12 @@ type options struct {
 	secretFile, stateDir            string
 	sessionServer, connectionLimits string
 	drainTimeout, linger            time.Duration
+	sessions                        login.SessionLimits
 	verbosity                       int
 }
 
 func main() {
-	opts := options{}
+	opts := options{sessions: login.DefaultSessionLimits()}
 	flag.StringVar(&opts.listen, "listen", ":25565", "address that takes players")
 	flag.StringVar(&opts.http, "http", ":8080", "address that answers /readyz, /healthz and /metrics")
 	flag.StringVar(&opts.channelDir, "channel-dir", "/etc/spawnery/channel", "directory with the manager's endpoint and ca.crt")
@@ -50,6 +51,8 @@ func main() {
 	flag.StringVar(&opts.secretFile, "secret-file", "/etc/spawnery/forwarding/secret", "file with the network's forwarding secret; the one before it, if any, is the file previous beside it")
 	flag.StringVar(&opts.stateDir, "state-dir", "", "directory that keeps the last server list for a restart; empty keeps none")
 	flag.StringVar(&opts.sessionServer, "session-server", login.DefaultSessionServer, "base address that authenticates players")
+	flag.IntVar(&opts.sessions.Burst, "session-server-burst", opts.sessions.Burst, "how many logins may ask the session server at once")
+	flag.Float64Var(&opts.sessions.PerSecond, "session-server-rate", opts.sessions.PerSecond, "how many more logins may ask it each second; others wait")
 	flag.StringVar(&opts.connectionLimits, "connection-limits", "", "bounds on open connections: total=N,unproven=N,unproven-per-address=N")
 	flag.DurationVar(&opts.drainTimeout, "drain-timeout", time.Hour, "how long a proxy that is told to end waits for its players, until the manager has said so")
 	flag.DurationVar(&opts.linger, "linger", 5*time.Second, "how long a proxy that is told to end serves at least")
@@ -92,7 +95,7 @@ func run(ctx context.Context, opts options) error {
 		Channel: channelclient.Config{
 			Directory: opts.channelDir, TokenFile: opts.tokenFile, Version: version, Clock: clock.RealClock{},
 		},
-		Secrets: secrets, StateDir: opts.stateDir, SessionServer: opts.sessionServer, Limits: limits,
+		Secrets: secrets, StateDir: opts.stateDir, SessionServer: opts.sessionServer, Sessions: opts.sessions, Limits: limits,
 		DrainTimeout: opts.drainTimeout, Linger: opts.linger, Clock: clock.RealClock{},
 	}, log)
 	if err != nil {

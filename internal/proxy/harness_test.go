@@ -22,6 +22,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/mctest"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 	"github.com/spawnery/spawnery-operator/internal/seats/seatstest"
 )
@@ -190,7 +191,8 @@ func (n *network) config() Config {
 		Listener: listen(n.t), HTTP: listen(n.t),
 		Channel: channelclient.Config{Directory: n.t.TempDir(), TokenFile: "none", Clock: clock.RealClock{}},
 		Secrets: [][]byte{[]byte(secret)}, SessionServer: "http://127.0.0.1:1",
-		Limits: guard.DefaultLimits(), DrainTimeout: 20 * time.Second, Clock: clock.RealClock{},
+		Sessions: login.SessionLimits{Burst: 1000, PerSecond: 1000, RetryFor: time.Second},
+		Limits:   guard.DefaultLimits(), DrainTimeout: 20 * time.Second, Clock: clock.RealClock{},
 	}
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	StateDir string
 	// SessionServer is the base URL of whoever authenticates players.
 	SessionServer string
+	// Sessions ration the calls to it.
+	Sessions login.SessionLimits
 	// Limits bound connections.
 	Limits guard.Limits
 	// DrainTimeout is how long a proxy that must go waits for its players,
@@ -85,7 +87,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := login.NewSessionServer(config.SessionServer)
+	sessions, err := login.NewSessionServer(config.SessionServer, config.Sessions, config.Clock)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type metrics struct {
 const (
 	outcomeIn              = "in"
 	outcomeUnauthenticated = "unauthenticated"
+	outcomeQueue           = "session_server_queue"
 	outcomeLimited         = "session_server_limited"
 	outcomeUnreachable     = "session_server_unreachable"
 	outcomeRejected        = "rejected"
@@ -67,7 +68,7 @@ func newMetrics(p *Proxy) *metrics {
 			return 0
 		}),
 	)
-	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeLimited, outcomeUnreachable, outcomeRejected, outcomeBroken} {
+	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeQueue, outcomeLimited, outcomeUnreachable, outcomeRejected, outcomeBroken} {
 		m.logins.WithLabelValues(outcome)
 	}
 	m.refusals.WithLabelValues(limitConnections)
@@ -96,6 +97,8 @@ func outcomeOf(err error) string {
 		return outcomeIn
 	case errors.Is(err, login.ErrUnauthenticated):
 		return outcomeUnauthenticated
+	case errors.Is(err, login.ErrQueue):
+		return outcomeQueue
 	case errors.Is(err, login.ErrLimited):
 		return outcomeLimited
 	case errors.Is(err, login.ErrUnreachable):

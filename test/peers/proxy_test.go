@@ -22,6 +22,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/mctest"
 	"github.com/spawnery/spawnery-operator/internal/proxy"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
+	proxylogin "github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/proxytest"
 	"github.com/spawnery/spawnery-operator/internal/seats/seatstest"
 )
@@ -57,7 +58,7 @@ func startProxy(t *testing.T, settings *agentv1alpha1.ProxySettings, sessionServ
 	p, err := proxy.New(proxy.Config{
 		Listener: players, HTTP: listen(t), Secrets: [][]byte{[]byte(forwardingSecret)},
 		Channel:       channelclient.Config{Directory: dir, TokenFile: filepath.Join(dir, "token"), Clock: clock.RealClock{}},
-		SessionServer: sessionServer, Limits: guard.DefaultLimits(), Clock: clock.RealClock{}, DrainTimeout: time.Second,
+		SessionServer: sessionServer, Sessions: proxylogin.DefaultSessionLimits(), Limits: guard.DefaultLimits(), Clock: clock.RealClock{}, DrainTimeout: time.Second,
 	}, logr.Discard())
 	if err != nil {
 		t.Fatal(err)

@@ -3,17 +3,21 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/time/rate"
+	"k8s.io/utils/clock"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
@@ -31,23 +35,51 @@ var (
 	ErrUnauthenticated = errors.New("the session server does not know of this login")
 	// ErrLimited: too many logins came from this network's address.
 	ErrLimited = errors.New("the session server limits this address")
+	// ErrQueue: so many players log in at once that the session server may not
+	// be asked in time.
+	ErrQueue = errors.New("too many logins wait for the session server")
 	// ErrUnreachable: the session server does not answer, or wrongly.
 	ErrUnreachable = errors.New("the session server cannot be asked")
 )
 
 const (
 	askSessionWithin   = 10 * time.Second
+	retryFirst         = 500 * time.Millisecond
 	maxSessionResponse = 256 << 10
 )
+
+// errPassing is joined to what may be over in a moment.
+var errPassing = errors.New("it may pass")
+
+// SessionLimits ration the calls to the session server: it locks addresses out
+// from which too many come, and all proxies of a network often share one.
+type SessionLimits struct {
+	// Burst is how many calls may be made at once, PerSecond how many more
+	// there are each second. Further logins wait, as long as they have time.
+	Burst     int
+	PerSecond float64
+	// RetryFor is how long a call that the session server refused or could not
+	// serve is made again.
+	RetryFor time.Duration
+}
+
+// DefaultSessionLimits stay below what is known to be locked out: some 600 calls
+// in ten minutes.
+func DefaultSessionLimits() SessionLimits {
+	return SessionLimits{Burst: 60, PerSecond: 1, RetryFor: 10 * time.Second}
+}
 
 // SessionServer says who has logged in.
 type SessionServer struct {
 	hasJoined *url.URL
 	http      *http.Client
+	clock     clock.WithTicker
+	limits    SessionLimits
+	turns     *rate.Limiter
 }
 
 // NewSessionServer asks the session server at the given base URL.
-func NewSessionServer(address string) (*SessionServer, error) {
+func NewSessionServer(address string, limits SessionLimits, clk clock.WithTicker) (*SessionServer, error) {
 	base, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("reading the session server's address: %w", err)
@@ -55,18 +87,50 @@ func NewSessionServer(address string) (*SessionServer, error) {
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("the session server's address %q is no HTTP URL", address)
 	}
+	if limits.Burst < 1 || limits.PerSecond <= 0 {
+		return nil, fmt.Errorf("%d calls to the session server at once and %g a second let nobody in; both must be above 0", limits.Burst, limits.PerSecond)
+	}
 	// Who a player is, is said at the address that was configured: a redirect
 	// may lead anywhere, also to where nothing is encrypted.
 	client := &http.Client{
 		Timeout:       askSessionWithin,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &SessionServer{hasJoined: base.JoinPath(hasJoinedPath), http: client}, nil
+	return &SessionServer{
+		hasJoined: base.JoinPath(hasJoinedPath), http: client, clock: clk,
+		limits: limits, turns: rate.NewLimiter(rate.Limit(limits.PerSecond), limits.Burst),
+	}, nil
 }
 
 // HasJoined returns the profile of whoever joined under this hash with this
-// name. The error wraps one of those above.
+// name. It waits for its turn, and asks again when the trouble may pass. The
+// error wraps one of those above.
 func (s *SessionServer) HasJoined(ctx context.Context, name, hash string) (mcproto.Profile, error) {
+	ends := s.clock.Now().Add(s.limits.RetryFor)
+	var last error
+	for pause := retryFirst; ; pause *= 2 {
+		if err := s.turns.Wait(ctx); err != nil {
+			return mcproto.Profile{}, cmp.Or(last, fmt.Errorf("%w: %w", ErrQueue, err))
+		}
+		profile, err := s.ask(ctx, name, hash)
+		if err == nil || !errors.Is(err, errPassing) {
+			return profile, err
+		}
+		last = err
+		// Those who were refused together do not come back together.
+		wait := pause/2 + rand.N(pause)
+		if s.clock.Now().Add(wait).After(ends) {
+			return mcproto.Profile{}, last
+		}
+		select {
+		case <-s.clock.After(wait):
+		case <-ctx.Done():
+			return mcproto.Profile{}, last
+		}
+	}
+}
+
+func (s *SessionServer) ask(ctx context.Context, name, hash string) (mcproto.Profile, error) {
 	target := *s.hasJoined
 	query := target.Query()
 	query.Set("username", name)
@@ -87,9 +151,13 @@ func (s *SessionServer) HasJoined(ctx context.Context, name, hash string) (mcpro
 	case http.StatusNoContent:
 		return mcproto.Profile{}, ErrUnauthenticated
 	case http.StatusForbidden, http.StatusTooManyRequests:
-		return mcproto.Profile{}, fmt.Errorf("%w: %s", ErrLimited, response.Status)
+		return mcproto.Profile{}, fmt.Errorf("%w: %s, %w", ErrLimited, response.Status, errPassing)
 	}
-	return mcproto.Profile{}, fmt.Errorf("%w: it answered %s", ErrUnreachable, response.Status)
+	err = fmt.Errorf("%w: it answered %s", ErrUnreachable, response.Status)
+	if response.StatusCode >= http.StatusInternalServerError {
+		err = fmt.Errorf("%w, %w", err, errPassing)
+	}
+	return mcproto.Profile{}, err
 }
 
 func readProfile(body io.Reader, name string) (mcproto.Profile, error) {
@@ -117,6 +185,8 @@ func reasonOf(err error) mcproto.Text {
 	switch {
 	case errors.Is(err, ErrUnauthenticated):
 		return messages.Text(messages.LoginUnauthenticated)
+	case errors.Is(err, ErrQueue):
+		return messages.Text(messages.LoginQueue)
 	case errors.Is(err, ErrLimited):
 		return messages.Text(messages.LoginLimited)
 	}

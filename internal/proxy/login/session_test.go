@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 const adasID = "069a79f444e94726a5befca90e38aaf5"
@@ -54,7 +57,7 @@ func TestOnlyTheSessionServersOwnWordIsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.answer)
 			t.Cleanup(server.Close)
-			sessions, err := NewSessionServer(server.URL)
+			sessions, err := NewSessionServer(server.URL, DefaultSessionLimits(), clock.RealClock{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,5 +71,93 @@ func TestOnlyTheSessionServersOwnWordIsTaken(t *testing.T) {
 				t.Errorf("got %s beside an error", who.Name)
 			}
 		})
+	}
+}
+
+func TestTroubleThatPassesIsWaitedFor(t *testing.T) {
+	profile := fmt.Sprintf(`{"id":%q,"name":"Ada","properties":[]}`, adasID)
+	for name, row := range map[string]struct {
+		first int
+		asked int32
+		want  error
+	}{
+		"limited at first":          {http.StatusTooManyRequests, 2, nil},
+		"forbidden at first":        {http.StatusForbidden, 2, nil},
+		"down at first":             {http.StatusServiceUnavailable, 2, nil},
+		"nobody is the last word":   {http.StatusNoContent, 1, ErrUnauthenticated},
+		"a mistake is the last one": {http.StatusBadRequest, 1, ErrUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) == 1 {
+					w.WriteHeader(row.first)
+					return
+				}
+				says(http.StatusOK, profile)(w, r)
+			}))
+			t.Cleanup(server.Close)
+			sessions, err := NewSessionServer(server.URL, DefaultSessionLimits(), clock.RealClock{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sessions.HasJoined(t.Context(), "Ada", "-hash"); !errors.Is(err, row.want) {
+				t.Errorf("got %v, want %v", err, row.want)
+			}
+			if got := asked.Load(); got != row.asked {
+				t.Errorf("asked %d times, want %d", got, row.asked)
+			}
+		})
+	}
+}
+
+func TestARationOfNothingIsRefused(t *testing.T) {
+	for _, limits := range []SessionLimits{{}, {Burst: 1}, {PerSecond: 1}, {Burst: -1, PerSecond: 1}} {
+		if _, err := NewSessionServer(DefaultSessionServer, limits, clock.RealClock{}); err == nil || !strings.Contains(err.Error(), "both must be above 0") {
+			t.Errorf("%+v: %v", limits, err)
+		}
+	}
+}
+
+func TestLoginsBeyondTheRationWaitOrAreTurnedAway(t *testing.T) {
+	var asked atomic.Int32
+	profile := fmt.Sprintf(`{"id":%q,"name":"Ada","properties":[]}`, adasID)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		says(http.StatusOK, profile)(w, r)
+	}))
+	t.Cleanup(server.Close)
+	// A call a minute after the first two: whoever has less time is told so.
+	sessions, err := NewSessionServer(server.URL, SessionLimits{Burst: 2, PerSecond: 1.0 / 60}, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 2 {
+		if _, err := sessions.HasJoined(ctx, "Ada", "-hash"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	if _, err := sessions.HasJoined(ctx, "Ada", "-hash"); !errors.Is(err, ErrQueue) || errors.Is(err, ErrLimited) {
+		t.Errorf("got %v", err)
+	}
+	if waited := time.Since(began); waited > 5*time.Second {
+		t.Errorf("told so after %s", waited)
+	}
+	if asked.Load() != 2 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+	// With time enough they wait for their turn.
+	quick, err := NewSessionServer(server.URL, SessionLimits{Burst: 1, PerSecond: 20}, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := quick.HasJoined(ctx, "Ada", "-hash"); err != nil {
+			t.Error(err)
+		}
 	}
 }

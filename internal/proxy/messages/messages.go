@@ -24,6 +24,7 @@ const (
 	LoginStarting        Key = "spawnery.login.starting"
 	LoginUnauthenticated Key = "spawnery.login.unauthenticated"
 	LoginLimited         Key = "spawnery.login.limited"
+	LoginQueue           Key = "spawnery.login.queue"
 	LoginUnreachable     Key = "spawnery.login.unreachable"
 	LoginDuplicate       Key = "spawnery.login.duplicate"
 	LoginElsewhere       Key = "spawnery.login.elsewhere"
