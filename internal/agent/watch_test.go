@@ -170,25 +170,30 @@ func awaitStale(p *pod, clk *clocktesting.FakeClock) {
 }
 
 func TestAGameThatHangsIsNotReadyAndItsSeatsAreUnknown(t *testing.T) {
-	tests := map[string]struct{ pings bool }{
-		"and answers nobody": {false},
+	both := func(h hangable, do func(*relay)) { do(h.game); do(h.management) }
+	tests := map[string]struct{ hang, recover func(hangable) }{
+		"and answers nobody": {
+			func(h hangable) { both(h, (*relay).freeze) }, func(h hangable) { both(h, (*relay).resume) },
+		},
 		// Network threads answer pings long after the game itself hangs.
-		"and still answers pings": {true},
+		"and still answers pings": {
+			func(h hangable) { h.management.freeze() }, func(h hangable) { h.management.resume() },
+		},
+		"with its main thread alone": {
+			func(h hangable) { h.server.Hang() }, func(h hangable) { h.server.Recover() },
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			h := startHangable(p)
 			p.awaitReady()
-			h.management.freeze()
-			if !test.pings {
-				h.game.freeze()
-			}
+			t.Cleanup(h.server.Recover)
+			test.hang(h)
 			awaitStale(p, h.clock)
 			client, address := p.proxy()
 			p.wantRefused(client, address, seats.UnknownCounts)
-			h.management.resume()
-			h.game.resume()
+			test.recover(h)
 			last := ""
 			p.eventually("the server is ready again", func() bool {
 				h.clock.Step(time.Second)

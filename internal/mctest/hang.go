@@ -39,11 +39,14 @@ func (s *Server) Hang() {
 	s.logf("The main thread hangs")
 }
 
-// Recover ends a Hang.
+// Recover ends a Hang. It does nothing to a server that works.
 func (s *Server) Recover() {
 	s.hang.mu.Lock()
+	defer s.hang.mu.Unlock()
+	if s.hang.end == nil {
+		return
+	}
 	close(s.hang.end)
 	s.hang.end = nil
-	s.hang.mu.Unlock()
 	s.thread.Unlock()
 }

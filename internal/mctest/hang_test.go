@@ -25,6 +25,7 @@ func TestAServerThatHangsAnswersTheServerListAndNothingElse(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 
+	t.Cleanup(s.Recover)
 	s.Hang()
 	if status, err := slp.Ping(testContext(t), s.Address(), defaultProtocol); err != nil || status.Online != 1 {
 		t.Errorf("the server list: %+v, %v", status, err)
@@ -58,6 +59,7 @@ func TestAServerThatHangsAnswersTheServerListAndNothingElse(t *testing.T) {
 func TestAStopWaitsForAServerThatHangs(t *testing.T) {
 	s := startServer(t, Settings{})
 	<-s.Started()
+	t.Cleanup(s.Recover)
 	s.Console("hang")
 	s.Stop()
 	select {
