@@ -115,11 +115,19 @@ func (o Overlay) overTOML(existing []byte, values Values, rules fileRules) ([]by
 	if err := o.checkKeys(over, under, rules); err != nil {
 		return nil, err
 	}
-	if existing == nil {
-		// The owner's own file is the one to change, for its comments.
-		existing = o.Content
+	if existing != nil {
+		return mergeTOML(existing, over)
 	}
-	return mergeTOML(existing, over)
+	// The owner's own file is the one to change, for its comments, unless a
+	// placeholder stood in a key: that key would stay.
+	merged, err := mergeTOML(o.Content, over)
+	if err != nil {
+		return nil, err
+	}
+	if got, err := parseTOML(merged); err == nil && reflect.DeepEqual(got, over) {
+		return merged, nil
+	}
+	return mergeTOML(nil, over)
 }
 
 func (o Overlay) overJSON(existing []byte, values Values, rules fileRules) ([]byte, error) {

@@ -130,6 +130,8 @@ func TestPlaceholdersAreReplacedWhateverTheValueHolds(t *testing.T) {
 			"a.toml", "# mine\nname = \"${SPAWNERY_SERVER}\" # who\npass = \"${env:PASSWORD}\"\n",
 			"# mine\nname = 'survival-2' # who\npass = \"it's: a \\\"#${SPAWNERY_GROUP}\\n[x]\"\n",
 		},
+		"a key of TOML": {"a.toml", "\"${SPAWNERY_GROUP}\" = 1\n", "survival = 1\n"},
+		"a key of JSON": {"a.json", `{"${SPAWNERY_GROUP}": 1}`, "{\n  \"survival\": 1\n}\n"},
 		"JSON": {
 			"a.json", `{"p": ["${env:PASSWORD}"], "n": 1}`,
 			"{\n  \"n\": 1,\n  \"p\": [\n    \"it's: a \\\"#${SPAWNERY_GROUP}\\n[x]\"\n  ]\n}\n",
