@@ -22,8 +22,13 @@ type agent struct {
 	stop    context.CancelFunc
 	changed chan struct{}
 
+	// answers are those of the manager.
+	answers chan *agentv1alpha1.Answer
+
 	mu   sync.Mutex
 	game game
+	// say sends something on the session that stands; nil before there is one.
+	say func(*agentv1alpha1.ServerMessage)
 }
 
 // game is what an agent sees of its game.
@@ -34,7 +39,7 @@ type game struct {
 
 func newAgent(ctx context.Context, server, directory string, game game) *agent {
 	ctx, cancel := context.WithCancel(ctx)
-	one := &agent{server: server, stop: cancel, changed: make(chan struct{}, 1), game: game}
+	one := &agent{server: server, stop: cancel, changed: make(chan struct{}, 1), answers: make(chan *agentv1alpha1.Answer, 8), game: game}
 	go func() {
 		_ = channelclient.RunServer(ctx, channelclient.Config{
 			Directory: directory, TokenFile: filepath.Join(directory, "token"), Version: "test", Clock: clock.RealClock{},
@@ -60,8 +65,30 @@ func (a *agent) report() *agentv1alpha1.ServerMessage {
 	return &agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Report{Report: reportOf(a.game)}}
 }
 
+// ask puts what a plugin wants to the manager, and waits for the answer.
+func (a *agent) ask(ask *agentv1alpha1.Ask, within time.Duration) *agentv1alpha1.Answer {
+	a.mu.Lock()
+	say := a.say
+	a.mu.Unlock()
+	say(&agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_Ask{Ask: ask}})
+	select {
+	case answer := <-a.answers:
+		return answer
+	case <-time.After(within):
+		return nil
+	}
+}
+
 // obey saves at once when it is asked to.
 func (a *agent) obey(_ context.Context, order *agentv1alpha1.ServerOrder, answer func(*agentv1alpha1.ServerMessage)) {
+	if order.GetWelcome() != nil {
+		a.mu.Lock()
+		a.say = answer
+		a.mu.Unlock()
+	}
+	if answered := order.GetAnswer(); answered != nil {
+		a.answers <- answered
+	}
 	if save := order.GetSave(); save != nil {
 		answer(&agentv1alpha1.ServerMessage{Message: &agentv1alpha1.ServerMessage_SaveResult{
 			SaveResult: &agentv1alpha1.SaveResult{Id: save.GetId()},

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 	"github.com/spawnery/spawnery-operator/internal/rbacaudit"
@@ -61,6 +62,7 @@ func TestANetworkLives(t *testing.T) {
 		{"servers become ready with counts", serversBecomeReady},
 		{"a full hub grows and an empty one shrinks", hubFollowsPlayers},
 		{"a boost raises the floor and its expiry ends that", boostComesAndGoes},
+		{"a plugin boosts its group and ends that", pluginBoosts},
 		{"a server with players is not evicted, and an empty one is", evictions},
 		{"a deleted server drains before it goes", deletedServerDrains},
 		{"a persistent ordinal meets its claim again", ordinalKeepsItsClaim},
@@ -128,6 +130,22 @@ func boostComesAndGoes(w *world) {
 	w.Eventually(func() *int32 { return w.group("hub").Status.BoostedReplicas }).Should(gomega.HaveValue(gomega.BeEquivalentTo(0)))
 	w.Eventually(w.readyHubs).Should(gomega.HaveLen(2), "the extra servers go by the ordinary rule")
 }
+
+// pluginBoosts has a plugin of a hub ask for one server more.
+func pluginBoosts(w *world) {
+	agent := w.agentOf(w.readyHubs()[0])
+	made := agent.ask(&agentv1alpha1.Ask{Id: "more", Ask: &agentv1alpha1.Ask_AddBoost{AddBoost: &agentv1alpha1.AddBoost{Replicas: 1}}}, answered)
+	w.Expect(made.GetVerdict()).To(gomega.Equal(agentv1alpha1.Verdict_VERDICT_DONE), made.GetDetail())
+	w.Eventually(w.readyHubs).Should(gomega.HaveLen(3), "two by its spec, one by the boost")
+	end := &agentv1alpha1.EndBoost{Name: made.GetBoosts()[0].GetName()}
+	ended := agent.ask(&agentv1alpha1.Ask{Id: "enough", Ask: &agentv1alpha1.Ask_EndBoost{EndBoost: end}}, answered)
+	w.Expect(ended.GetVerdict()).To(gomega.Equal(agentv1alpha1.Verdict_VERDICT_DONE), ended.GetDetail())
+	w.Eventually(func() *int32 { return w.group("hub").Status.BoostedReplicas }).Should(gomega.HaveValue(gomega.BeEquivalentTo(0)))
+	w.Eventually(w.readyHubs).Should(gomega.HaveLen(2))
+}
+
+// answered is how long an answer of the manager may take here.
+const answered = 30 * time.Second
 
 // deletedServerDrains deletes an occupied server: with no proxy to move its
 // player it waits for the deadline, and is replaced meanwhile.

@@ -306,6 +306,19 @@ func (w *world) startAgent(ctx context.Context, pod *corev1.Pod) {
 	w.agents[pod.UID] = newAgent(ctx, pod.Name, directory, seen)
 }
 
+// agentOf is the agent beside a server's game.
+func (w *world) agentOf(server string) *agent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.agents {
+		if one.server == server {
+			return one
+		}
+	}
+	w.t.Fatalf("%s has no agent", server)
+	return nil
+}
+
 func (w *world) endAgent(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
