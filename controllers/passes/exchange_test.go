@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,6 +29,8 @@ func exchangePasses() map[string]func(*world) {
 		"a proxy leaves a node that leaves":                 proxyLeavesNode,
 		"a cordon of every node exchanges nobody":           everyProxyNodeCordoned,
 		"a port of the node makes room first":               hostPortMakesRoom,
+		"a budget protects the proxies with players":        proxiesProtected,
+		"a budget's name that is taken is told":             proxyBudgetTaken,
 	}
 }
 
@@ -229,4 +232,55 @@ func hostPortMakesRoom(w *world) {
 	w.knows(old, 0)
 	w.settle(aFront, "front")
 	w.Expect(w.proxyNames()).To(gomega.ConsistOf(fresh))
+}
+
+// proxyBudget is how many occupied proxies must stay, and which carry the label.
+func (w *world) proxyBudget() (int, []string) {
+	w.t.Helper()
+	var labelled []string
+	for _, pod := range w.pods(podspec.RoleProxy) {
+		if podspec.OccupancyOf(&pod) == podspec.Occupied {
+			labelled = append(labelled, pod.Name)
+		}
+	}
+	return get[policyv1.PodDisruptionBudget](w, "front-proxy").Spec.MinAvailable.IntValue(), labelled
+}
+
+func proxiesProtected(w *world) {
+	w.front(2, byAddress())
+	w.runProxies()
+	names := w.proxyNames()
+	w.hear(names[0], 3)
+	w.hear(names[1], 0)
+	w.settle(aFront, "front")
+	w.clock.Step(5 * time.Second)
+	w.hear(names[0], 3)
+	w.hear(names[1], 0)
+	w.settle(aFront, "front")
+	demanded, labelled := w.proxyBudget()
+	w.Expect(labelled).To(gomega.ConsistOf(names[0]))
+	w.Expect(demanded).To(gomega.Equal(1))
+	w.hear(names[1], 5)
+	edit(w, "front", func(g *v1alpha1.ProxyGroup) { g.Spec.Replicas = 1 })
+	w.settle(aFront, "front")
+	_, labelled = w.proxyBudget()
+	w.Expect(labelled).To(gomega.ConsistOf(names[1]), "the other is withdrawn, and holds up no node")
+	w.remove(get[v1alpha1.Network](w, "production"))
+	w.hear(names[1], 0)
+	w.settle(aFront, "front")
+	_, labelled = w.proxyBudget()
+	w.Expect(labelled).To(gomega.BeEmpty(), "also without its Network")
+}
+
+func proxyBudgetTaken(w *world) {
+	foreign := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "front-proxy"}}
+	foreign.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}
+	w.create(foreign)
+	w.front(1, byAddress())
+	w.runProxies()
+	w.Expect(w.frontCondition("Accepted")).To(gomega.HavePrefix(
+		"False BudgetRefused: poddisruptionbudget front-proxy exists and does not belong to this group; delete it"))
+	w.remove(foreign)
+	w.settle(aFront, "front")
+	w.Expect(w.frontCondition("Accepted")).To(gomega.HavePrefix("True"))
 }

@@ -225,8 +225,10 @@ func withdrawnGoes(w *world) {
 func withdrawnDeadline(w *world) {
 	leaving := withdrawOne(w)
 	drain := time.Duration(podspec.ProxyDrainSeconds(get[v1alpha1.ProxyGroup](w, "front"))) * time.Second
+	w.clock.Step(5 * time.Second) // and the budget is as low as it gets
+	w.settle(aFront, "front")
 	result := w.settle(aFront, "front")
-	w.Expect(result.RequeueAfter).To(gomega.BeNumerically("~", drain, time.Second), "the deadline wakes it")
+	w.Expect(result.RequeueAfter).To(gomega.BeNumerically("~", drain, 6*time.Second), "the deadline wakes it")
 	w.clock.Step(drain + time.Second)
 	w.hear(leaving, 2)
 	w.settle(aFront, "front")

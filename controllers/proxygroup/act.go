@@ -49,7 +49,6 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 	errs := []error{
 		r.mark(ctx, group, seen, decided.withdraw, withdrawal, new(seen.now.UTC().Format(time.RFC3339))),
 		r.mark(ctx, group, seen, decided.reinstate, takenBack, nil),
-		r.markOccupancy(ctx, seen),
 		r.remove(ctx, group, seen, decided.remove),
 	}
 	if decided.exchange.state == exchanging || decided.exchange.state == cramped {
@@ -230,25 +229,4 @@ func (o observation) pod(name string) *corev1.Pod {
 		}
 	}
 	return &corev1.Pod{}
-}
-
-// markOccupancy tells node autoscalers which proxies have players. A withdrawn
-// one is on its way out, and never holds up a node.
-func (r *Reconciler) markOccupancy(ctx context.Context, seen observation) error {
-	var errs []error
-	for _, pod := range seen.pods {
-		one := seen.proxyOf(pod)
-		occupancy := podspec.Vacant
-		if one.standing == serving && one.players != 0 {
-			occupancy = podspec.Occupied
-		}
-		marked := pod.DeepCopy()
-		if one.standing == going || !podspec.SetOccupancy(marked, occupancy) {
-			continue
-		}
-		if err := r.Client.Patch(ctx, marked, client.MergeFrom(pod.Pod), fieldOwner); client.IgnoreNotFound(err) != nil {
-			errs = append(errs, fmt.Errorf("mark pod %s: %w", pod.Name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

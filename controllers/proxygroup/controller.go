@@ -16,6 +16,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/budget"
 	"github.com/spawnery/spawnery-operator/internal/expect"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
@@ -59,6 +60,8 @@ type Reconciler struct {
 	pacer  pace.Pacer
 	heard  heard
 	turns  turns
+	// budgets protect the pods of every group.
+	budgets budget.Keeper
 }
 
 // heard remembers the proxy pods of each group whose proxies may have spoken,
@@ -92,12 +95,14 @@ func (h *heard) replace(group types.NamespacedName, now map[types.UID]bool) []ty
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 
 // Reconcile brings one ProxyGroup up to date: it observes, decides, acts and
 // reports, and reports also when acting failed.
 func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ProxyGroup) (ctrl.Result, error) {
 	if group.DeletionTimestamp != nil {
 		r.writes.Forget(group.UID)
+		r.budgets.Forget(group.UID)
 		return ctrl.Result{}, nil
 	}
 	seen, err := r.observe(ctx, group)
@@ -108,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, group *v1alpha1.ProxyGroup) 
 	if seen.network != nil {
 		decided = decide(seen.world(group))
 	}
-	ended := r.act(ctx, group, seen, decided)
+	ended := outcome.Join(r.act(ctx, group, seen, decided), r.protect(ctx, group, seen, decided))
 	due, err := r.report(ctx, group, seen, decided, ended)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -32,6 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		For(&v1alpha1.ProxyGroup{}, builder.WithPredicates(predicates.Owners())).
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.Service{}).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.ofNetwork), builder.WithPredicates(predicates.Standing())).
 		Watches(&v1alpha1.ServerGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofServerGroup), builder.WithPredicates(predicates.Presence())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyGroup), builder.WithPredicates(predicates.Draining())).

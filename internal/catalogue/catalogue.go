@@ -84,6 +84,7 @@ func proxyGroupConditions() []Entry {
 		isFalse(v1alpha1.ReasonPodRefused, "The API server refuses the pod; the message holds its words."),
 		isFalse(v1alpha1.ReasonQuotaExceeded, "A quota of the namespace refuses the pod or the Service."),
 		isFalse(v1alpha1.ReasonServiceRefused, "The Service's name or port is taken; the message says which."),
+		isFalse(v1alpha1.ReasonBudgetRefused, "The disruption budget could not be made; the message says why. Node drains may throw players out."),
 		isFalse(v1alpha1.ReasonNamespaceNotPrepared, "The accounts and the channel's settings are not yet in the namespace."),
 		isFalse(v1alpha1.ReasonNamespaceTerminating, "The namespace is being deleted; nothing is created in it."),
 		isFalse(v1alpha1.ReasonPermissionDenied, "The operator lacks a permission; the message holds the API server's words."),

@@ -20,7 +20,7 @@ import (
 var themes = map[string][]string{
 	"agent":      {"games_test.go", "plugins_test.go"},
 	"content":    {"content_test.go"},
-	"network":    {"drains_test.go", "joins_test.go", "manager_test.go", "nodes_test.go", "proxies_test.go"},
+	"network":    {"drains_test.go", "exchange_test.go", "joins_test.go", "manager_test.go", "nodes_test.go", "proxies_test.go"},
 	"persistent": {"persistent_test.go", "uninstall_test.go"},
 	"sizing":     {"rollout_test.go", "scaling_test.go", "scenes_test.go"},
 }

@@ -129,8 +129,13 @@ func settle(ctx context.Context) error {
 		if err != nil {
 			return err.Error(), false
 		}
+		pods, err := cluster.Pods(ctx, podspec.RoleProxy)
+		if err != nil {
+			return err.Error(), false
+		}
 		ready := ptr.Deref(door.Status.ReadyReplicas, 0)
-		return fmt.Sprintf("%d proxies ready, %d players", ready, players), ready == 1 && players == 0
+		// One that was replaced may still be on its way out.
+		return fmt.Sprintf("%d of %d proxies ready, %d players", ready, len(pods), players), ready == 1 && len(pods) == 1 && players == 0
 	})
 }
 
