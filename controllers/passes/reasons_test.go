@@ -73,10 +73,11 @@ func (w *world) confine() {
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "patch"}},
 	}}
 	w.Expect(w.Client.Create(w.t.Context(), role)).To(gomega.Succeed())
-	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "confined"}}
+	// Nodes are read too, and are in no namespace.
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
 	binding.Subjects = []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "confined", Namespace: w.namespace}}
-	w.create(binding)
+	w.Expect(w.Client.Create(w.t.Context(), binding)).To(gomega.Succeed())
 	confined, err := client.New(w.AsServiceAccount(w.namespace, "confined"), client.Options{Scheme: w.Scheme})
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.cache.Client = confined
