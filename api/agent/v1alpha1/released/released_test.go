@@ -122,7 +122,11 @@ func TestWhatBreaksTheChannelIsFound(t *testing.T) {
 			prefix + "ProxyReport.forwarding_problems: the type was " + prefix + "ForwardingProblem, is " + prefix + "Trouble",
 		}},
 		"a value that is gone": {func(f *descriptorpb.FileDescriptorProto) {
-			f.GetEnumType()[0].Value = f.GetEnumType()[0].Value[:4]
+			for _, one := range f.GetEnumType() {
+				if one.GetName() == "GameState" {
+					one.Value = one.Value[:4]
+				}
+			}
 		}, []string{prefix + "GAME_STATE_STOPPING: is gone; reserve its name and number 4"}},
 		"a method that is gone": {func(f *descriptorpb.FileDescriptorProto) {
 			f.GetService()[0].Method = f.GetService()[0].Method[:1]
