@@ -152,7 +152,7 @@ func groupsTakeTurns(w *world) {
 	result := w.settle(aFront, "side")
 	side := func() string { return condition(get[v1alpha1.ProxyGroup](w, "side").Status.Conditions, "Progressing") }
 	w.Expect(pods("side")).To(gomega.HaveLen(1))
-	w.Expect(side()).To(gomega.HaveSuffix("1 of them to be replaced: another group of the Network exchanges one first"))
+	w.Expect(side()).To(gomega.HaveSuffix("1 of them to be replaced: ProxyGroup front of the same Network exchanges one first; its own condition Progressing says how that goes"))
 	w.Expect(result.RequeueAfter).To(gomega.BeNumerically("~", 5*time.Second, time.Second))
 	fresh := slices.DeleteFunc(pods("front"), func(name string) bool { return name == old })[0]
 	w.run(fresh)
@@ -228,7 +228,7 @@ func hostPortMakesRoom(w *world) {
 	w.Expect(w.isWithdrawn(old)).To(gomega.BeTrue())
 	w.Expect(w.frontCondition("Progressing")).To(gomega.HavePrefix("False NoNodeToSurge: "))
 	w.Expect(w.frontCondition("Progressing")).To(gomega.HaveSuffix(
-		"no node has the port free for " + fresh + ", so " + old + " is withdrawn first, and goes when its players have left"))
+		"no node takes " + fresh + " (0/2 nodes are available), so " + old + " is withdrawn first, and goes when its players have left"))
 	w.knows(old, 0)
 	w.settle(aFront, "front")
 	w.Expect(w.proxyNames()).To(gomega.ConsistOf(fresh))

@@ -305,12 +305,26 @@ func unresizedIsTold(w *world) {
 	w.bindClaim("1Gi")
 	for _, since := range []time.Time{get[v1alpha1.Server](w, "survival-0").CreationTimestamp.Add(-time.Second), {}} {
 		w.fileSystemPending("survival-0-data", since)
-		w.settle(aServer, "survival-0")
+		w.podStatus("survival-0", func(pod *corev1.Pod) { pod.Status.StartTime = nil })
+		w.clock.Step(time.Hour)
+		w.settleGrowth()
+		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty(), "nothing has mounted it")
+		w.podStatus("survival-0", func(pod *corev1.Pod) { pod.Status.StartTime = new(metav1.NewTime(w.clock.Now())) })
+		w.settleGrowth()
+		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty(), "its driver may say so in a moment")
+		w.clock.Step(3*time.Minute + time.Second)
+		w.settleGrowth()
 		w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
 		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.HavePrefix(
 			"the file system on claim survival-0-data has not grown though it was mounted anew since. What to do: "))
 		w.claimStatus(func(status *corev1.PersistentVolumeClaimStatus) { status.Conditions = nil })
-		w.settle(aServer, "survival-0")
+		w.settleGrowth()
 		w.Expect(w.serverStatus("survival-0").StorageResizeError).To(gomega.BeEmpty())
 	}
+}
+
+func (w *world) settleGrowth() {
+	w.t.Helper()
+	w.report("survival-0", 0)
+	w.settle(aServer, "survival-0")
 }

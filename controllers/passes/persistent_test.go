@@ -223,6 +223,10 @@ func fileSystemsGrow(w *world) {
 	w.serve("survival-1", 1)
 	w.settle(aGroup, "survival")
 	w.Expect(w.goingOrdinals()).To(gomega.Equal([]string{"survival-0"}), "and not the same one for ever")
+	w.clock.Step(4 * time.Minute)
+	w.report("survival-1", 1)
+	w.settle(aServer, "survival-1")
+	w.settle(aGroup, "survival")
 	w.Expect(w.groupCondition("survival", "StorageResize")).To(gomega.ContainSubstring("survival-1 has not grown: the file system"))
 }
 

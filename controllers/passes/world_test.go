@@ -346,6 +346,9 @@ func (w *world) run(name string) {
 	w.t.Helper()
 	w.podStatus(name, func(pod *corev1.Pod) {
 		pod.Status.Phase, pod.Status.PodIP, pod.Status.PodIPs = corev1.PodRunning, "10.0.0.9", []corev1.PodIP{{IP: "10.0.0.9"}}
+		if pod.Status.StartTime == nil {
+			pod.Status.StartTime = new(metav1.NewTime(w.clock.Now()))
+		}
 		pod.Status.Conditions = []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue},
 		}

@@ -51,8 +51,8 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 		r.mark(ctx, group, seen, decided.reinstate, takenBack, nil),
 		r.remove(ctx, group, seen, decided.remove),
 	}
-	if decided.exchange.state == exchanging || decided.exchange.state == cramped {
-		r.turns.take(client.ObjectKeyFromObject(seen.network), group.UID, seen.now)
+	if decided.exchange.state != settled && decided.create+len(decided.withdraw) > 0 {
+		r.turns.take(client.ObjectKeyFromObject(seen.network), group.Name, seen.now)
 	}
 	return outcome.Join(
 		outcome.Of(errors.Join(errs...)),
@@ -102,6 +102,7 @@ func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided 
 	for _, pod := range seen.pods {
 		settings := settingsOf(group, seen.network)
 		settings.Withdrawn = leaving[pod.Name]
+		settings.RefuseWhileWithdrawn = podspec.HostPortOf(pod.Pod) != 0
 		r.Sessions.SetProxySettings(pod.UID, settings)
 	}
 }

@@ -47,25 +47,15 @@ type proxy struct {
 	// able is true for one that takes players and knows where to send them.
 	able bool
 	// unplacedSince is since when the scheduler finds no node for it, zero when
-	// it found one or has not looked.
+	// it found one or has not looked; unplacedWhy are the scheduler's words.
 	unplacedSince time.Time
+	unplacedWhy   string
 	// players is -1 while the proxy has not been heard lately: unknown is
 	// occupied.
 	players     int
 	createdAt   time.Time
 	withdrawnAt time.Time
 }
-
-// turn says whether a group may begin to replace a proxy: one at a time
-// network-wide, or players lose more ways in than one.
-type turn int
-
-const (
-	// turnOurs means no other group of the Network exchanges a proxy.
-	turnOurs turn = iota
-	// turnOthers means another one does.
-	turnOthers
-)
 
 // port says whether proxies of a group can share a node.
 type port int
@@ -85,8 +75,10 @@ type world struct {
 	// ordered is how many creates the cache does not show yet.
 	ordered int
 	drain   time.Duration
-	turn    turn
-	port    port
+	// ahead is the group of the Network that exchanges a proxy now, empty while
+	// none does: one at a time network-wide, or players lose more ways in than one.
+	ahead string
+	port  port
 }
 
 // intent is one thing to do to one proxy, and why.
@@ -112,8 +104,9 @@ type plan struct {
 // ranks are a group's proxies by what can be done to them.
 type ranks struct {
 	inService, leaving []proxy
-	// count is how many serve or are on order.
-	count int
+	// count is how many serve or are on order, ending how many were deleted and
+	// are not gone.
+	count, ending int
 }
 
 // decide keeps the group at its number, and at its spec. A surplus is withdrawn,
@@ -133,6 +126,7 @@ func decide(w world) plan {
 		case ended:
 			p.remove = append(p.remove, intent{one.name, "it has ended"})
 		case going:
+			r.ending++
 		}
 	}
 	p.fill(w, &r)

@@ -26,6 +26,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/sighting"
 )
 
+// schedulerWords is how much of the scheduler's message is passed on.
+const schedulerWords = 300
+
 // unheard is the number of players on a proxy that says nothing: unknown.
 const unheard = -1
 
@@ -44,7 +47,8 @@ type observation struct {
 	pending expect.Pending
 	// gone are pods of this group that there were in the last pass.
 	gone []types.UID
-	turn turn
+	// ahead is another group of the Network that exchanges a proxy.
+	ahead string
 }
 
 // seenPod is one proxy pod, and what the proxy in it said last.
@@ -126,19 +130,19 @@ func (r *Reconciler) observeMaking(ctx context.Context, group *v1alpha1.ProxyGro
 	replaces := false
 	for i := range seen.pods {
 		pod := &seen.pods[i]
+		if pod.Annotations[podspec.AnnotationPodHash] != wanted {
+			pod.making = ofOldSpec
+		}
 		switch {
 		case view.Outlook(pod.Pod) == fleet.NodeDeparting:
 			pod.making, pod.node = onLeavingNode, nodeLeaves
 		case view.Departing(pod.Spec.NodeName):
 			pod.node = nodeHolds
 		}
-		if pod.Annotations[podspec.AnnotationPodHash] != wanted {
-			pod.making = ofOldSpec
-		}
 		replaces = replaces || pod.making != asWanted
 	}
 	if replaces {
-		seen.turn, err = r.turnOf(ctx, group, seen.now)
+		seen.ahead, err = r.ahead(ctx, group, seen.now)
 	}
 	return err
 }
@@ -163,7 +167,7 @@ func (o observation) world(group *v1alpha1.ProxyGroup) world {
 		replicas: int(group.Spec.Replicas),
 		ordered:  len(o.pending.Creates),
 		drain:    time.Duration(podspec.ProxyDrainSeconds(group)) * time.Second,
-		turn:     o.turn,
+		ahead:    o.ahead,
 		port:     portOfItsOwn,
 	}
 	if group.Spec.Expose.Type == v1alpha1.ExposeHostPort {
@@ -178,9 +182,9 @@ func (o observation) world(group *v1alpha1.ProxyGroup) world {
 func (o observation) proxyOf(pod seenPod) proxy {
 	one := proxy{
 		name: pod.Name, making: pod.making, players: playersOn(pod), createdAt: pod.CreationTimestamp.Time,
-		able:          isReady(pod.Pod) && pod.said.Freshness == sessions.Fresh && pod.said.HoldsDirectory,
-		unplacedSince: unplacedSince(pod.Pod),
+		able: isReady(pod.Pod) && pod.said.Freshness == sessions.Fresh && pod.said.HoldsDirectory,
 	}
+	one.unplacedSince, one.unplacedWhy = unplaced(pod.Pod)
 	_, deleted := o.pending.Deletes[pod.UID]
 	since, err := time.Parse(time.RFC3339, pod.Annotations[podspec.AnnotationWithdrawnAt])
 	switch {
@@ -216,14 +220,14 @@ func started(pod *corev1.Pod) bool {
 	return false
 }
 
-// unplacedSince is since when the scheduler finds no node for a pod.
-func unplacedSince(pod *corev1.Pod) time.Time {
+// unplaced is since when the scheduler finds no node for a pod, and its words.
+func unplaced(pod *corev1.Pod) (time.Time, string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
-			return condition.LastTransitionTime.Time
+			return condition.LastTransitionTime.Time, condition.Message[:min(len(condition.Message), schedulerWords)]
 		}
 	}
-	return time.Time{}
+	return time.Time{}, ""
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -61,9 +61,9 @@ func (p *plan) replace(w world, r ranks) {
 		p.exchange.note = r.leaving[0].name + " is withdrawn and waits for its players to leave"
 	case len(old) == 0 || surplus < 0:
 		p.exchange.note = "new ones come first"
-	case w.turn == turnOthers && !begun:
+	case w.ahead != "" && !begun:
 		p.exchange.state = queued
-		p.wait(w, "another group of the Network exchanges one first")
+		p.wait(w, fmt.Sprintf("ProxyGroup %s of the same Network exchanges one first; its own condition Progressing says how that goes", w.ahead))
 	case surplus > 1:
 		p.shed(w, r, surplus-1)
 		p.exchange.note = "there are more than the spec wants"
@@ -75,13 +75,12 @@ func (p *plan) replace(w world, r ranks) {
 
 // surge makes the one that comes first, or withdraws the one that it replaces.
 func (p *plan) surge(w world, r ranks, old []proxy, surplus int) {
-	first := slices.MinFunc(old, func(a, b proxy) int {
-		return cmp.Or(compareAble(a, b), byLoad(a, b))
-	})
+	first := slices.MinFunc(old, inTurn)
 	i := slices.IndexFunc(r.inService, func(one proxy) bool { return one.making == asWanted && !one.able })
 	switch {
-	case i >= 0 && makesRoom(w, r.inService[i], first):
-		p.withdraw = append(p.withdraw, intent{first.name, fmt.Sprintf(
+	case i >= 0 && surplus > 0 && makesRoom(w, r, r.inService[i], old):
+		room := slices.MinFunc(roomy(old), inTurn)
+		p.withdraw = append(p.withdraw, intent{room.name, fmt.Sprintf(
 			"it is of an old spec, and no node has the port free for %s, which replaces it", r.inService[i].name)})
 	case i >= 0:
 		p.wait(w, r.inService[i].name+" is to be ready and to know the servers")
@@ -101,25 +100,36 @@ func (p *plan) wait(w world, note string) {
 	p.recheck = fleet.Earliest(p.recheck, w.now.Add(exchangeRecheck))
 }
 
-// makesRoom is true when only another one's end gives a replacement a node. A
-// proxy on a node that leaves gives no room: its port goes with the node.
-func makesRoom(w world, fresh, old proxy) bool {
-	return w.port == portOfTheNode && old.making == ofOldSpec && unplaced(w, fresh)
+// makesRoom is true when only another one's end may give a replacement a node.
+// Each replacement gets one, and has it when that one is gone.
+func makesRoom(w world, r ranks, fresh proxy, old []proxy) bool {
+	return w.port == portOfTheNode && r.ending == 0 && homeless(w, fresh) && len(roomy(old)) > 0
 }
 
-func unplaced(w world, one proxy) bool {
+// roomy are those whose end leaves a port free. One on a node that leaves does
+// not: its port goes with the node.
+func roomy(old []proxy) []proxy {
+	return slices.DeleteFunc(slices.Clone(old), func(one proxy) bool { return one.making != ofOldSpec })
+}
+
+// inTurn sorts those that take nobody first, then by players.
+func inTurn(a, b proxy) int {
+	return cmp.Or(compareAble(a, b), byLoad(a, b))
+}
+
+func homeless(w world, one proxy) bool {
 	return !one.unplacedSince.IsZero() && !w.now.Before(one.unplacedSince.Add(placingPatience))
 }
 
 // sayCramped names the one that waits for a node, as long as it does, and the
 // one that makes room for it.
 func (p *plan) sayCramped(w world, r ranks) {
-	i := slices.IndexFunc(r.inService, func(one proxy) bool { return unplaced(w, one) })
-	if w.port != portOfTheNode || i < 0 {
+	i := slices.IndexFunc(r.inService, func(one proxy) bool { return homeless(w, one) })
+	if w.port != portOfTheNode || i < 0 || p.exchange.state == queued {
 		return
 	}
 	p.exchange.state = cramped
-	p.exchange.note = "no node has the port free for " + r.inService[i].name
+	p.exchange.note = fmt.Sprintf("no node takes %s (%s)", r.inService[i].name, r.inService[i].unplacedWhy)
 	leaving := ""
 	switch {
 	case len(r.leaving) > 0:
@@ -127,7 +137,7 @@ func (p *plan) sayCramped(w world, r ranks) {
 	case len(p.withdraw) > 0:
 		leaving = p.withdraw[0].name
 	default:
-		p.exchange.note += "; add a node, or delete a pod of the group"
+		p.exchange.note += "; add a node, or want fewer replicas than there are nodes"
 		return
 	}
 	p.exchange.note += fmt.Sprintf(", so %s is withdrawn first, and goes when its players have left", leaving)

@@ -18,9 +18,14 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
 
-// begunFor is how long a cache may not show yet that a group began to exchange a
-// proxy.
-const begunFor = 10 * time.Second
+const (
+	// begunFor is how long a cache may not show yet that a group began to exchange
+	// a proxy.
+	begunFor = 10 * time.Second
+	// startingPatience is how long a replacement that is not ready has the turn of
+	// its group: a proxy is up within seconds, and an image takes a while to come.
+	startingPatience = 5 * time.Minute
+)
 
 // turns remembers which group of a Network was the last to begin an exchange,
 // until every cache shows it. The zero value is ready to use.
@@ -30,12 +35,12 @@ type turns struct {
 }
 
 type begun struct {
-	group types.UID
+	group string
 	at    time.Time
 }
 
 // take notes that a group begins.
-func (t *turns) take(network types.NamespacedName, group types.UID, now time.Time) {
+func (t *turns) take(network types.NamespacedName, group string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.begun == nil {
@@ -44,44 +49,44 @@ func (t *turns) take(network types.NamespacedName, group types.UID, now time.Tim
 	t.begun[network] = begun{group, now}
 }
 
-// taken is true while another group has begun a moment ago.
-func (t *turns) taken(network types.NamespacedName, group types.UID, now time.Time) bool {
+// last is the group that has begun a moment ago, empty for none.
+func (t *turns) last(network types.NamespacedName, now time.Time) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, there := t.begun[network]
 	if there && !now.Before(last.at.Add(begunFor)) {
 		delete(t.begun, network)
-		return false
+		return ""
 	}
-	return there && last.group != group
+	return last.group
 }
 
-// turnOf says whether a group may begin to exchange a proxy: no other group of
-// its Network has more proxies than it wants, or one that is withdrawn.
-func (r *Reconciler) turnOf(ctx context.Context, group *v1alpha1.ProxyGroup, now time.Time) (turn, error) {
+// ahead names another group of the Network that exchanges a proxy: it has more
+// than it wants, or one that is withdrawn. Empty: it is this one's turn.
+func (r *Reconciler) ahead(ctx context.Context, group *v1alpha1.ProxyGroup, now time.Time) (string, error) {
 	network := types.NamespacedName{Namespace: group.Namespace, Name: group.Spec.NetworkRef.Name}
-	if r.turns.taken(network, group.UID, now) {
-		return turnOthers, nil
+	if last := r.turns.last(network, now); last != "" && last != group.Name {
+		return last, nil
 	}
 	groups, err := index.ProxyGroupsIn(ctx, r.Client, network.Namespace, network.Name)
 	if err != nil {
-		return turnOthers, fmt.Errorf("list the proxy groups of the network: %w", err)
+		return "", fmt.Errorf("list the proxy groups of the network: %w", err)
 	}
 	for i := range groups {
 		if groups[i].UID == group.UID || groups[i].DeletionTimestamp != nil {
 			continue
 		}
-		busy, err := r.exchanges(ctx, &groups[i])
-		if busy || err != nil {
-			return turnOthers, err
+		if busy, err := r.exchanges(ctx, &groups[i], now); busy || err != nil {
+			return groups[i].Name, err
 		}
 	}
-	return turnOurs, nil
+	return "", nil
 }
 
-// exchanges is true for a group in which a proxy is more than it wants, or on
-// its way out.
-func (r *Reconciler) exchanges(ctx context.Context, group *v1alpha1.ProxyGroup) (bool, error) {
+// exchanges is true for a group in which a proxy is on its way out, or one is
+// more than it wants. One that does not get ready holds up no other group: none
+// of its own goes before it is.
+func (r *Reconciler) exchanges(ctx context.Context, group *v1alpha1.ProxyGroup, now time.Time) (bool, error) {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(group.Namespace),
 		client.MatchingLabels(podspec.GroupPods(podspec.RoleProxy, group.Name))); err != nil {
@@ -94,7 +99,7 @@ func (r *Reconciler) exchanges(ctx context.Context, group *v1alpha1.ProxyGroup) 
 		case pod.DeletionTimestamp != nil || !children.OwnedBy(pod, group.UID):
 		case pod.Annotations[podspec.AnnotationWithdrawnAt] != "":
 			return true, nil
-		default:
+		case isReady(pod) || now.Before(pod.CreationTimestamp.Add(startingPatience)):
 			count++
 		}
 	}

@@ -135,22 +135,33 @@ func storageFailed(claim *corev1.PersistentVolumeClaim) string {
 // be followed by the next.
 func (p *pass) followFileSystem(claim *corev1.PersistentVolumeClaim) {
 	p.resizePending = false
-	asked := fileSystemAsked(claim)
-	if asked == nil {
+	asked, mounted := fileSystemAsked(claim), mountedAt(p.seen.pod)
+	if asked == nil || mounted == nil {
 		return
 	}
-	if asked.Before(&p.server.CreationTimestamp) {
-		if p.resizeError == "" {
-			p.resizeError = fmt.Sprintf("the file system on claim %s has not grown though it was mounted anew since. "+
-				"What to do: look at the events of the claim, and at its storage driver.", claim.Name)
-		}
-		return
+	again := asked.Before(&p.server.CreationTimestamp)
+	latest := asked.Time
+	if again {
+		latest = mounted.Time
 	}
-	if wait := asked.Add(onlineResize).Sub(p.seen.now); wait > 0 {
+	switch wait := latest.Add(onlineResize).Sub(p.seen.now); {
+	case wait > 0:
 		p.recheckIn(wait)
-		return
+	case !again:
+		p.resizePending = true
+	case p.resizeError == "":
+		p.resizeError = fmt.Sprintf("the file system on claim %s has not grown though it was mounted anew since. "+
+			"What to do: look at the events of the claim, and at its storage driver.", claim.Name)
 	}
-	p.resizePending = true
+}
+
+// mountedAt is when the kubelet took a pod up, and so mounted its volumes, nil
+// before that.
+func mountedAt(pod *corev1.Pod) *metav1.Time {
+	if pod == nil {
+		return nil
+	}
+	return pod.Status.StartTime
 }
 
 // fileSystemAsked is when a claim began to wait for its file system, nil while

@@ -129,6 +129,10 @@ func TestAWithdrawnProxyServesOnAndIsNotReady(t *testing.T) {
 		t.Error("it is not reported")
 	}
 	n.joined(p, "Ada", "lobby-a")
+	n.configure(func(s *agentv1alpha1.ProxySettings) { s.RefuseWhileWithdrawn = true })
+	if got := n.ends(n.bot(p, "Bob")); got != "This way in is being replaced. Please join again in a moment." {
+		t.Errorf("a port that no load balancer leaves out: %q", got)
+	}
 	n.configure(func(s *agentv1alpha1.ProxySettings) { s.Withdrawn = false })
 	if status, _ := p.get(t, "/readyz"); status != http.StatusOK {
 		t.Errorf("taken back: %d", status)

@@ -25,9 +25,12 @@ func TestAFullNetworkRefusesAllButThoseWhoMayJoinIt(t *testing.T) {
 	}
 	n.joined(p, "Eve", "lobby-a")
 	other := n.front() // and with it the directory of now
+	other.connected.Store(true)
 	if got := n.ends(n.bot(other, "Dan")); got != why {
 		t.Errorf("another proxy says %q", got)
 	}
+	other.connected.Store(false)
+	n.joined(other, "Dan", "lobby-a") // what the manager said last may be long over
 	n.configure(func(s *agentv1alpha1.ProxySettings) { s.EnforcePlayerLimit = false })
 	n.joined(p, "Cid", "lobby-a")
 }

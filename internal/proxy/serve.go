@@ -206,8 +206,13 @@ func (p *Proxy) full(player *session.Player) (int, bool) {
 	if !view.Settings.GetEnforcePlayerLimit() || p.book.Holds(player.Identity(), grants.JoinLimit) {
 		return limit, false
 	}
-	// The manager's number is about a second old; this proxy's own is not.
-	return limit, max(view.NetworkPlayers, p.roster.before(player)) >= limit
+	// The manager's number is about a second old; this proxy's own is not. A
+	// number of before the manager went away says nothing: everybody may have left.
+	players := p.roster.before(player)
+	if p.connected.Load() {
+		players = max(players, view.NetworkPlayers)
+	}
+	return limit, players >= limit
 }
 
 // logIn takes a client to its configuration phase and onto the roster.
@@ -215,6 +220,9 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	view := p.store.View()
 	if !view.Complete() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
+	}
+	if p.withdrawn() && view.Settings.GetRefuseWhileWithdrawn() {
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
 	mode := login.Offline
 	if view.Settings.GetOnlineMode() {

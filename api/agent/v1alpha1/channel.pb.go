@@ -2502,8 +2502,12 @@ type ProxySettings struct {
 	// Absent: no peer speaks for others. A proxy that does not know it takes a
 	// header for a broken handshake.
 	ProxyProtocol *ProxyProtocol `protobuf:"bytes,14,opt,name=proxy_protocol,json=proxyProtocol,proto3" json:"proxy_protocol,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// True: while withdrawn, refuse new logins. A port of the node itself is in no
+	// load balancer that would send them elsewhere. A proxy that does not know it
+	// lets them in until it is told to end.
+	RefuseWhileWithdrawn bool `protobuf:"varint,20,opt,name=refuse_while_withdrawn,json=refuseWhileWithdrawn,proto3" json:"refuse_while_withdrawn,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ProxySettings) Reset() {
@@ -2632,6 +2636,13 @@ func (x *ProxySettings) GetProxyProtocol() *ProxyProtocol {
 		return x.ProxyProtocol
 	}
 	return nil
+}
+
+func (x *ProxySettings) GetRefuseWhileWithdrawn() bool {
+	if x != nil {
+		return x.RefuseWhileWithdrawn
+	}
+	return false
 }
 
 // ProxyProtocol says which peers speak for players by the PROXY protocol,
@@ -3365,7 +3376,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\x98\x05\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\xce\x05\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -3382,7 +3393,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fforced_hosts\x18\v \x03(\v2#.spawnery.agent.v1alpha1.ForcedHostR\vforcedHosts\x120\n" +
 	"\x14enforce_player_limit\x18\f \x01(\bR\x12enforcePlayerLimit\x12\x1e\n" +
 	"\bmax_held\x18\r \x01(\x05H\x00R\amaxHeld\x88\x01\x01\x12M\n" +
-	"\x0eproxy_protocol\x18\x0e \x01(\v2&.spawnery.agent.v1alpha1.ProxyProtocolR\rproxyProtocolB\v\n" +
+	"\x0eproxy_protocol\x18\x0e \x01(\v2&.spawnery.agent.v1alpha1.ProxyProtocolR\rproxyProtocol\x124\n" +
+	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawnB\v\n" +
 	"\t_max_held\"4\n" +
 	"\rProxyProtocol\x12#\n" +
 	"\rtrusted_cidrs\x18\x01 \x03(\tR\ftrustedCidrs\"8\n" +

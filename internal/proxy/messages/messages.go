@@ -22,6 +22,7 @@ const (
 	VersionUnknown Key = "spawnery.version.unknown"
 
 	LoginStarting        Key = "spawnery.login.starting"
+	LoginReplaced        Key = "spawnery.login.replaced"
 	LoginUnauthenticated Key = "spawnery.login.unauthenticated"
 	LoginLimited         Key = "spawnery.login.limited"
 	LoginQueue           Key = "spawnery.login.queue"
