@@ -214,7 +214,8 @@ func (g *playedGroup) live(t *rapid.T, one *proxy) {
 }
 
 // serving is how many take players, and how many are there to.
-func (g *playedGroup) serving() (takers, all int) {
+func (g *playedGroup) serving() (int, int) {
+	takers, all := 0, 0
 	for _, one := range g.proxies {
 		if one.standing != serving {
 			continue
