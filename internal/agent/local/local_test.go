@@ -241,7 +241,7 @@ var (
 
 func TestTheCommandsOfTheHowTosWorkAsWritten(t *testing.T) {
 	base := serve(t, invented())
-	for page, commands := range map[string]int{"set-seats-from-a-plugin": 6, "ask-the-network-from-a-plugin": 5} {
+	for page, commands := range map[string]int{"set-seats-from-a-plugin": 7, "ask-the-network-from-a-plugin": 5} {
 		if worked := typeCommands(t, base, page); worked != commands {
 			t.Errorf("%s: %d commands were typed, want %d", page, worked, commands)
 		}

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The API over the HTTP client of the JDK. */
 final class HttpServerApi implements ServerApi {
@@ -54,6 +55,14 @@ final class HttpServerApi implements ServerApi {
     @Override
     public CompletableFuture<Self> endRound() {
         return ask("POST", "/v1/round/end", null);
+    }
+
+    @Override
+    public CompletableFuture<Self> online(Map<UUID, String> players) {
+        String people = players.entrySet().stream()
+                .map(one -> "{\"uuid\": " + Json.quoted(one.getKey().toString()) + ", \"name\": " + Json.quoted(one.getValue()) + "}")
+                .collect(Collectors.joining(", "));
+        return ask("PUT", "/v1/players", "{\"players\": [" + people + "]}");
     }
 
     @Override

@@ -4,6 +4,7 @@ package cloud.spawnery.api;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -65,6 +66,19 @@ public interface ServerApi {
      *     games are started again in place
      */
     CompletableFuture<Self> endRound();
+
+    /**
+     * Says who is online, for a game without the management protocol (before
+     * 1.21.9, and games that are not Mojang's): a server list ping names only some
+     * of its players. It counts for ten seconds, so call it at every join and
+     * leave, and every five seconds.
+     *
+     * @param players all who are online, the name of each by its id; empty when
+     *     nobody is
+     * @return the server with that many players; fails where the game has the
+     *     management protocol, whose word counts there
+     */
+    CompletableFuture<Self> online(Map<UUID, String> players);
 
     /**
      * Tells of the server: at once, and whenever it has changed. Changes in quick

@@ -11,6 +11,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
@@ -61,6 +62,14 @@ class ServerApiTest {
     void theDoorClosesAndOpens() {
         assertEquals(Joins.CLOSED, api.joins(Joins.CLOSED).join().joins());
         assertEquals(Joins.OPEN, api.joins(Joins.OPEN).join().joins());
+    }
+
+    @Test
+    void whoIsOnlineIsCounted() {
+        UUID ada = UUID.fromString("069a79f4-44e9-4726-a5be-fca90e38aaf5");
+        UUID ben = UUID.fromString("853c80ef-3c37-49fd-aa49-938b674adae6");
+        assertEquals(OptionalInt.of(2), api.online(Map.of(ada, "Ada", ben, "Ben \"the second\"")).join().players());
+        assertEquals(OptionalInt.of(0), api.online(Map.of()).join().players());
     }
 
     @Test
