@@ -35,6 +35,8 @@ type worlds struct {
 	user  *v1alpha1.ServerUser
 	// template is what is copied into them.
 	template []v1alpha1.TemplateLayer
+	// overlay is what is laid over their files.
+	overlay []v1alpha1.ConfigOverlay
 }
 
 // Storage classes of the test cluster.
@@ -107,6 +109,9 @@ func (w worlds) object() map[string]any {
 		server["template"] = w.template
 	}
 	spec["server"] = server
+	if w.overlay != nil {
+		spec["configOverlay"] = w.overlay
+	}
 	var env []any
 	for name, value := range w.env {
 		env = append(env, map[string]any{"name": name, "value": value})
