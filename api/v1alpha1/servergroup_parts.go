@@ -304,7 +304,6 @@ type GameServer struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Template layers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Template []TemplateLayer `json:"template,omitempty"`
 
 	// overlayEnv names variables of env whose values may stand in the files of
