@@ -69,15 +69,26 @@ type questions struct {
 	ring    chan struct{}
 }
 
-// asked takes in an ask. One that is known is answered again, never queued
-// again.
+// lasting is true for an answer that holds for whoever asks the same again.
+// What nobody carried out may succeed the next time.
+func (a *ask) lasting() bool {
+	verdict := a.answer.GetVerdict()
+	return verdict != agentv1alpha1.Verdict_VERDICT_TOO_OFTEN && verdict != agentv1alpha1.Verdict_VERDICT_FAILED
+}
+
+// asked takes in an ask. One that is known is answered again and not queued
+// again, unless it is known for an answer that was told and does not last.
 func (s *Store) asked(by *server, said *agentv1alpha1.Ask, now time.Time) error {
 	id := said.GetId()
 	if id == "" || len(id) > longestAskID {
 		return fmt.Errorf("the id of an ask has %d bytes, and has to have 1 to %d", len(id), longestAskID)
 	}
 	at := slices.IndexFunc(by.asks, func(known *ask) bool { return known.id == id })
-	if at >= 0 {
+	switch {
+	case at < 0:
+	case by.asks[at].told && !by.asks[at].lasting():
+		by.asks = slices.Delete(by.asks, at, at+1)
+	default:
 		by.asks[at].told = false
 		by.notify()
 		return nil

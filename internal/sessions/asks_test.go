@@ -139,6 +139,35 @@ func TestAServerThatAsksTooOftenIsToldSo(t *testing.T) {
 	}
 }
 
+func TestAnAskThatWasNotCarriedOutMayBeRepeatedUnderItsID(t *testing.T) {
+	f := newFixture(t)
+	session := f.welcomed(serverPod("1"))
+	for n := range askBurst {
+		f.ask(session, strconv.Itoa(n))
+		f.Answer(f.nextAsk(), done(""))
+		f.order(session)
+	}
+	f.ask(session, "round-7")
+	f.ask(session, "round-7")
+	if got := f.order(session).GetAnswer(); got.GetVerdict() != agentv1alpha1.Verdict_VERDICT_TOO_OFTEN {
+		t.Fatalf("at once: %v", got)
+	}
+	f.wantIdle(idle(session.pick))
+	f.clock.Step(2 * askEvery)
+	f.ask(session, "round-7")
+	f.Answer(f.nextAsk(), &agentv1alpha1.Answer{Verdict: agentv1alpha1.Verdict_VERDICT_FAILED})
+	if got := f.order(session).GetAnswer(); got.GetVerdict() != agentv1alpha1.Verdict_VERDICT_FAILED {
+		t.Fatalf("then: %v", got)
+	}
+	f.ask(session, "round-7")
+	f.Answer(f.nextAsk(), done("made"))
+	if got := f.order(session).GetAnswer(); got.GetId() != "round-7" || got.GetDetail() != "made" {
+		t.Errorf("at last: %v", got)
+	}
+	f.ask(session, "round-7")
+	f.wantNothingToDo()
+}
+
 func TestWhatIsRememberedOfAServersAsksIsBounded(t *testing.T) {
 	f := newFixture(t)
 	session := f.welcomed(serverPod("1"))
