@@ -35,7 +35,7 @@ ifeq ($(origin KUBECONFIG),command line)
 demo-down: kubectl demo-program ## Take away all that the demo made.
 	@$(DEMO) -down
 else
-demo-down: cluster-down ## Take away all that the demo made.
+demo-down: cluster-down
 endif
 
 ##@ End-to-end tests

@@ -13,8 +13,8 @@ const (
 	// a time or a person's name.
 	AnnotationRetry = GroupName + "/retry"
 
-	// AnnotationRestartedAt on a ServerGroup is part of the digest of its spec:
-	// another value replaces every server by the ordinary rules.
+	// AnnotationRestartedAt on a ServerGroup or ProxyGroup is part of the digest of
+	// its spec: another value replaces every server or proxy by the ordinary rules.
 	AnnotationRestartedAt = GroupName + "/restartedAt"
 
 	// FinalizerDrain keeps a Server until its players have left and its pod

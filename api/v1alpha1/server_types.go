@@ -57,7 +57,7 @@ type ServerSpec struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type ServerStatus struct {
-	// conditions are Accepted, Ready, ForwardingActive and
+	// conditions are Accepted, Ready, ForwardingActive, CountsAgree and
 	// DrainProgressing.
 	//
 	// +optional

@@ -78,7 +78,7 @@ func networkConditions() []Entry {
 func proxyGroupConditions() []Entry {
 	const kind = "ProxyGroup"
 	rows := entries(kind, v1alpha1.ConditionAccepted,
-		isTrue(v1alpha1.ReasonAccepted, "The group is acted upon."),
+		isTrue(v1alpha1.ReasonAccepted, "The group is acted upon; the message names groups of its routing that do not exist."),
 		isFalse(v1alpha1.ReasonNetworkNotFound, "No Network of that name is in the namespace; what runs is kept."),
 		isFalse(v1alpha1.ReasonNetworkNotAccepted, "The Network is not the accepted one of its namespace."),
 		isFalse(v1alpha1.ReasonPodRefused, "The API server refuses the pod; the message holds its words."),

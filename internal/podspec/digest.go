@@ -50,7 +50,7 @@ func Digest(in Inputs) string {
 // whole of routing and config with it, takes effect without a new pod.
 func ProxyDigest(in ProxyInputs) string {
 	document := newSharedDigest(in.shared)
-	document.Image, document.HostPort = in.image, in.hostPort
+	document.Image, document.HostPort, document.RestartedAt = in.image, in.hostPort, in.restartedAt
 	return document.sum()
 }
 
@@ -67,6 +67,7 @@ type digestDocument struct {
 	// OfflineMode is the other way round because online is the default.
 	OfflineMode bool          `json:"offlineMode,omitempty"`
 	HostPort    int32         `json:"hostPort,omitempty"`
+	RestartedAt string        `json:"restartedAt,omitempty"`
 	Server      *serverDigest `json:"server,omitempty"`
 }
 

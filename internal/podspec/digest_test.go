@@ -335,6 +335,20 @@ func TestOnlyAPortOfTheNodeIsPartOfAProxy(t *testing.T) {
 	compare(t, digest(load[v1alpha1.ProxyGroup](t, "front").Spec.Expose), balanced)
 }
 
+func TestProxiesAreRenewedByHandAsServersAre(t *testing.T) {
+	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, "front")
+	digest := func(at string) string {
+		group.Annotations = map[string]string{v1alpha1.AnnotationRestartedAt: at}
+		return podspec.ProxyDigest(podspec.ResolveProxy(network, group))
+	}
+	never, first, second := digest(""), digest("2026-11-30T10:00:00Z"), digest("2026-11-30T11:00:00Z")
+	if never == first || first == second {
+		t.Error("another value of the annotation leaves the digest as it is")
+	}
+	group.Annotations = nil
+	compare(t, never, podspec.ProxyDigest(podspec.ResolveProxy(network, group)))
+}
+
 func TestAnAnnotationThatIsNotChosenAnyMoreIsTakenOff(t *testing.T) {
 	group := load[v1alpha1.ProxyGroup](t, "balanced")
 	service := podspec.BuildService(group)

@@ -64,6 +64,8 @@ type ProxyInputs struct {
 	image string
 	// hostPort is 0 where no port of the node is taken.
 	hostPort int32
+	// restartedAt reaches no pod: another value is a wish for other pods.
+	restartedAt string
 }
 
 // shared is what reaches servers and proxies alike. It shares no memory with the
@@ -111,7 +113,8 @@ func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyIn
 		shared: resolveShared(network, group.Spec.Resources, group.Spec.Scheduling),
 		image:  group.Spec.Image,
 		// The API allows the block with its type alone.
-		hostPort: group.Spec.Expose.HostPort.Port,
+		hostPort:    group.Spec.Expose.HostPort.Port,
+		restartedAt: group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}
 }
 

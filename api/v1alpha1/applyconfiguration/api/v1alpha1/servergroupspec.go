@@ -13,8 +13,8 @@ import (
 // with apply.
 //
 // ServerGroupSpec describes servers that all do the same. An edit of image,
-// maxPlayers, server, ports, env, mounts, resources, scheduling or the grace
-// period needs new servers: those of an Ephemeral group are replaced as update says,
+// maxPlayers, server, configOverlay, ports, env, mounts, resources, scheduling or
+// the grace period needs new servers: those of an Ephemeral group are replaced as update says,
 // those of a Persistent one ordinal by ordinal, each drained before it is made
 // again with its claim. Every other field takes effect on running servers.
 type ServerGroupSpecApplyConfiguration struct {

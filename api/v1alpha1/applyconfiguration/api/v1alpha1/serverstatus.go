@@ -16,7 +16,7 @@ import (
 // ServerStatus is what the operator last saw of a Server. Counts in it lag
 // behind by up to 15 seconds; a change that matters is written at once.
 type ServerStatusApplyConfiguration struct {
-	// conditions are Accepted, Ready, ForwardingActive and
+	// conditions are Accepted, Ready, ForwardingActive, CountsAgree and
 	// DrainProgressing.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// phase is where this server is in its life.
