@@ -33,9 +33,6 @@ const (
 	nameDraws = 5
 )
 
-// errTaken means that the name of the group's Service is somebody else's.
-var errTaken = errors.New("the name is taken")
-
 // act carries the plan out. What is refused stops the creates, never the
 // withdrawals, removals and settings.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation, decided plan) outcome.Outcome {
@@ -57,7 +54,7 @@ func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ProxyGroup, seen o
 	return outcome.Join(
 		outcome.Of(errors.Join(errs...)),
 		refusedPod(r.createAll(ctx, group, seen, decided)),
-		refusedService(r.ensureService(ctx, group, seen)),
+		children.Ended(r.ensureService(ctx, group, seen), v1alpha1.ReasonServiceRefused, refusedRecheck),
 	)
 }
 
@@ -72,19 +69,6 @@ func refusedPod(err error) outcome.Outcome {
 	default:
 		return outcome.Wait(refusedRecheck, reason, err.Error())
 	}
-}
-
-// refusedService is refusedPod for the Service, whose name and port others may
-// have.
-func refusedService(err error) outcome.Outcome {
-	reason := refusal.Of(err)
-	switch {
-	case errors.Is(err, errTaken), reason == v1alpha1.ReasonPodRefused:
-		return outcome.Wait(refusedRecheck, v1alpha1.ReasonServiceRefused, err.Error())
-	case reason == "":
-		return outcome.Of(err)
-	}
-	return outcome.Wait(refusedRecheck, reason, err.Error())
 }
 
 // tell states every proxy's configuration, also that it is withdrawn.
@@ -114,7 +98,7 @@ func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGro
 	}
 	verdict, err := children.Create(ctx, r.Client, r.Live, wanted)
 	if err == nil && verdict == children.NotOurs {
-		return fmt.Errorf("service %s exists and does not belong to this group; delete it: %w", wanted.Name, errTaken)
+		return fmt.Errorf("service %s exists and does not belong to this group; delete it: %w", wanted.Name, children.ErrTaken)
 	}
 	return err
 }

@@ -4,15 +4,14 @@ package proxygroup
 
 import (
 	"context"
-	"errors"
 
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/budget"
+	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
-	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
 // protect keeps node drains and autoscalers away from the proxies that may have
@@ -24,18 +23,10 @@ func (r *Reconciler) protect(ctx context.Context, group *v1alpha1.ProxyGroup, se
 		Pods:   seen.protected(decided),
 		Budget: func(occupied int32) *policyv1.PodDisruptionBudget { return podspec.BuildProxyBudget(group, occupied) },
 	}, seen.now)
-	switch reason := refusal.Of(err); {
-	case err == nil && due > 0:
+	if err == nil && due > 0 {
 		return outcome.Wait(due, "", "")
-	case err == nil:
-		return outcome.Continue()
-	case errors.Is(err, budget.ErrTaken), reason == v1alpha1.ReasonPodRefused:
-		return outcome.Wait(refusedRecheck, v1alpha1.ReasonBudgetRefused, err.Error())
-	case reason == "":
-		return outcome.Of(err)
-	default:
-		return outcome.Wait(refusedRecheck, reason, err.Error())
 	}
+	return children.Ended(err, v1alpha1.ReasonBudgetRefused, refusedRecheck)
 }
 
 // protected says of every pod whether anybody may be on it. One that was

@@ -25,10 +25,6 @@ const (
 	nameDraws = 5
 )
 
-// errTaken means that the name of an ordinal's Server, or of the policy, is
-// somebody else's.
-var errTaken = errors.New("the name is taken")
-
 // act carries the plan out: what stays and what goes first, then what is made.
 // A refused create never holds up a removal, nor one ordinal another.
 func (r *Reconciler) act(ctx context.Context, group *v1alpha1.ServerGroup, seen observation, decided sizing.Plan) outcome.Outcome {
@@ -58,7 +54,7 @@ func refused(err error) outcome.Outcome {
 
 // refusedFor is the reason of a create that a repetition alone does not cure.
 func refusedFor(err error) string {
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, children.ErrTaken) {
 		return v1alpha1.ReasonServerNameTaken
 	}
 	switch reason := refusal.Of(err); reason {
@@ -75,7 +71,7 @@ func (r *Reconciler) createAll(ctx context.Context, group *v1alpha1.ServerGroup,
 	for _, wanted := range decided.Create {
 		err := r.create(ctx, group, seen, wanted, decided.Note)
 		errs = append(errs, err)
-		if err != nil && !errors.Is(err, errTaken) {
+		if err != nil && !errors.Is(err, children.ErrTaken) {
 			break
 		}
 	}
@@ -110,7 +106,7 @@ func (r *Reconciler) create(
 		}
 		r.writes.Refused(group.UID, name)
 		if wanted.Ordinal != nil {
-			return fmt.Errorf("server %s exists and does not belong to this group; delete it: %w", name, errTaken)
+			return fmt.Errorf("server %s exists and does not belong to this group; delete it: %w", name, children.ErrTaken)
 		}
 	}
 	return fmt.Errorf("no free name for a server after %d draws", nameDraws)

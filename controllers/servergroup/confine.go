@@ -5,7 +5,6 @@ package servergroup
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -18,7 +17,6 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
-	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
 // confine sees to the policy that says who may reach the group's servers, before
@@ -28,15 +26,7 @@ func (r *Reconciler) confine(ctx context.Context, group *v1alpha1.ServerGroup, s
 	if seen.network == nil {
 		return outcome.Continue()
 	}
-	err := r.keepPolicy(ctx, group, podspec.BuildServerPolicy(seen.network, group, r.Manager))
-	reason := refusal.Of(err)
-	switch {
-	case errors.Is(err, errTaken), reason == v1alpha1.ReasonPodRefused:
-		return outcome.Wait(refusedRecheck, v1alpha1.ReasonPolicyRefused, err.Error())
-	case reason == "":
-		return outcome.Of(err)
-	}
-	return outcome.Wait(refusedRecheck, reason, err.Error())
+	return children.Ended(r.keepPolicy(ctx, group, podspec.BuildServerPolicy(seen.network, group, r.Manager)), v1alpha1.ReasonPolicyRefused, refusedRecheck)
 }
 
 // keepPolicy makes, changes or removes the policy; nil is for none.
@@ -83,7 +73,7 @@ func (r *Reconciler) createPolicy(ctx context.Context, wanted *networkingv1.Netw
 }
 
 func policyTaken(name string) error {
-	return fmt.Errorf("networkpolicy %s exists and does not belong to this group; delete it: %w", name, errTaken)
+	return fmt.Errorf("networkpolicy %s exists and does not belong to this group; delete it: %w", name, children.ErrTaken)
 }
 
 // changePolicy writes every part of the spec, also those that are to go: by

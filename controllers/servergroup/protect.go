@@ -4,7 +4,6 @@ package servergroup
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -12,10 +11,10 @@ import (
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/budget"
+	"github.com/spawnery/spawnery-operator/internal/children"
 	"github.com/spawnery/spawnery-operator/internal/fleet"
 	"github.com/spawnery/spawnery-operator/internal/outcome"
 	"github.com/spawnery/spawnery-operator/internal/podspec"
-	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
 // protect keeps node drains and autoscalers away from the servers that may have
@@ -28,7 +27,7 @@ func (r *Reconciler) protect(ctx context.Context, group *v1alpha1.ServerGroup, s
 		Budget: func(occupied int32) *policyv1.PodDisruptionBudget { return podspec.BuildServerBudget(group, occupied) },
 	}, seen.now)
 	if err != nil {
-		return unprotected(err)
+		return children.Ended(err, v1alpha1.ReasonBudgetRefused, refusedRecheck)
 	}
 	if wait := outcome.Soonest(due, outcome.Until(seen.clears(), seen.now)); wait > 0 {
 		return outcome.Wait(wait, "", "")
@@ -68,16 +67,4 @@ func (o observation) clears() time.Time {
 		first = fleet.Earliest(first, o.servers[i].ClearsAt(o.now))
 	}
 	return first
-}
-
-// unprotected tells what somebody has to change from what may be repeated.
-func unprotected(err error) outcome.Outcome {
-	reason := refusal.Of(err)
-	switch {
-	case errors.Is(err, budget.ErrTaken), reason == v1alpha1.ReasonPodRefused:
-		return outcome.Wait(refusedRecheck, v1alpha1.ReasonBudgetRefused, err.Error())
-	case reason == "":
-		return outcome.Of(err)
-	}
-	return outcome.Wait(refusedRecheck, reason, err.Error())
 }

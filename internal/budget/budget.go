@@ -30,9 +30,6 @@ import (
 // nothing but pods it protects anyway.
 const Settle = 5 * time.Second
 
-// ErrTaken means that another object has the budget's name.
-var ErrTaken = errors.New("the name of the budget is taken")
-
 // API is where budgets are read and written.
 type API struct {
 	// Client reads through a cache.
@@ -96,15 +93,15 @@ func (k *Keeper) memoryOf(group types.UID) *memory {
 // Keep brings the marks of a group's pods and its budget up to date, and says
 // when it is to look again; 0: not before the next change. The budget is raised
 // before a pod gets the label, so that it never demands fewer than carry it,
-// and lowered a while after the last one lost it. An error that is ErrTaken
-// leaves the pods marked. Keep must not run twice at once for one group.
+// and lowered a while after the last one lost it. An error that is
+// children.ErrTaken leaves the pods marked. Keep must not run twice at once for one group.
 func (k *Keeper) Keep(ctx context.Context, api API, group Group, now time.Time) (time.Duration, error) {
 	p := &pass{API: api, Group: group, memory: k.memoryOf(group.UID), now: now, demanded: demand(group.Pods)}
 	if err := p.read(ctx); err != nil {
 		return 0, err
 	}
 	raised := p.raise(ctx)
-	if raised != nil && !errors.Is(raised, ErrTaken) {
+	if raised != nil && !errors.Is(raised, children.ErrTaken) {
 		// Without its part of the budget a label would cost others theirs.
 		return 0, raised
 	}
@@ -176,7 +173,7 @@ func (p *pass) create(ctx context.Context) error {
 		return err
 	case verdict == children.NotOurs:
 		return fmt.Errorf("poddisruptionbudget %s exists and does not belong to this group; delete it, "+
-			"until then a node drain may throw players out: %w", wanted.Name, ErrTaken)
+			"until then a node drain may throw players out: %w", wanted.Name, children.ErrTaken)
 	case verdict == children.Ours && least(wanted) < p.demanded:
 		// The cache does not show it yet; by now wanted is what stands.
 		return p.write(ctx, wanted)

@@ -6,13 +6,19 @@ package children
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/outcome"
+	"github.com/spawnery/spawnery-operator/internal/refusal"
 )
 
 // Verdict says who has a name.
@@ -26,6 +32,24 @@ const (
 	// NotOurs means that somebody else's object has the name.
 	NotOurs
 )
+
+// ErrTaken means that somebody else's object has the name of a child.
+var ErrTaken = errors.New("the name is taken")
+
+// Ended is how a step ended that wrote a child whose name is given. The reason is
+// for a name that is taken, and for what the API server refuses about the child
+// itself; both are tried again after recheck, as is every other refusal under a
+// reason of its own. An error that a repetition may cure stays one.
+func Ended(err error, reason string, recheck time.Duration) outcome.Outcome {
+	why := refusal.Of(err)
+	switch {
+	case errors.Is(err, ErrTaken), why == v1alpha1.ReasonPodRefused:
+		return outcome.Wait(recheck, reason, err.Error())
+	case why == "":
+		return outcome.Of(err)
+	}
+	return outcome.Wait(recheck, why, err.Error())
+}
 
 // Create posts child. When its name is taken, child becomes what has the name,
 // read through live and past every cache, and the verdict says whose it is.
