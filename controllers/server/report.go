@@ -72,7 +72,7 @@ func (r *Reconciler) heldBack(p *pass, was, now v1alpha1.ServerStatus) time.Dura
 	if !pluginChanged(was, now) {
 		return 0
 	}
-	was.JoinsOpen, was.PlayableSlots = now.JoinsOpen, now.PlayableSlots
+	was.JoinsOpen, was.PlayableSlots, was.RoundEndedAt = now.JoinsOpen, now.PlayableSlots, now.RoundEndedAt
 	if onlyCountsChanged(was, now) {
 		return r.whims.Wait(p.server.UID, p.seen.now)
 	}
@@ -81,7 +81,8 @@ func (r *Reconciler) heldBack(p *pass, was, now v1alpha1.ServerStatus) time.Dura
 
 // pluginChanged is true when a plugin of the server wants something else.
 func pluginChanged(was, now v1alpha1.ServerStatus) bool {
-	return !ptr.Equal(was.JoinsOpen, now.JoinsOpen) || !ptr.Equal(was.PlayableSlots, now.PlayableSlots)
+	return !ptr.Equal(was.JoinsOpen, now.JoinsOpen) || !ptr.Equal(was.PlayableSlots, now.PlayableSlots) ||
+		(was.RoundEndedAt == nil) != (now.RoundEndedAt == nil)
 }
 
 // statusOf is the status that follows from the observation, the decision and
