@@ -4,10 +4,13 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/proxy/session"
 )
 
 // connectsKept is how many orders to move a player are remembered, so that one
@@ -88,8 +91,15 @@ func (p *Proxy) connect(ctx context.Context, order *agentv1alpha1.ConnectOrder) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	if err := player.Switch(ctx, order.GetTo()); err != nil {
+	err := player.Switch(ctx, order.GetTo())
+	if _, stays := errors.AsType[*session.Switched](err); stays {
 		return &agentv1alpha1.ConnectResult{Verdict: agentv1alpha1.Verdict_VERDICT_REFUSED, Detail: err.Error()}
+	}
+	if err != nil {
+		return &agentv1alpha1.ConnectResult{
+			Verdict: agentv1alpha1.Verdict_VERDICT_FAILED,
+			Detail:  fmt.Sprintf("it is not known whether the player stays or is moved yet: %v", err),
+		}
 	}
 	return &agentv1alpha1.ConnectResult{Verdict: agentv1alpha1.Verdict_VERDICT_DONE}
 }

@@ -3,10 +3,13 @@
 package proxy
 
 import (
+	"context"
 	"strconv"
+	"strings"
 	"testing"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
 )
 
 // ordered has the proxy carry an order out, as if the manager gave it so often,
@@ -69,6 +72,23 @@ func TestAMoveThatIsRefusedSaysWhy(t *testing.T) {
 	id := p.player("Ada").Profile().ID
 	got := n.ordered(p, 2, &agentv1alpha1.ConnectOrder{Id: "1", Player: &agentv1alpha1.Player{Uuid: id[:]}, From: "lobby-a", To: "survival-0"})
 	if got.GetVerdict() != agentv1alpha1.Verdict_VERDICT_REFUSED || got.GetDetail() != "survival-0 could not be joined: it does not answer" {
+		t.Errorf("the result is %v", got)
+	}
+	n.on(b, "lobby-a")
+}
+
+func TestAMoveThatIsStillUnderWayIsNotCalledRefused(t *testing.T) {
+	n := newNetwork(t)
+	n.add("lobby-a", rig{})
+	p := n.front()
+	b := n.joined(p, "Ada", "lobby-a")
+	ctx, end := context.WithCancel(n.ctx)
+	done := make(chan struct{})
+	defer close(done)
+	n.liar("survival-0", func(*mcproto.Conn, *mcproto.Protocol) { end(); <-done })
+	id := p.player("Ada").Profile().ID
+	got := p.connect(ctx, &agentv1alpha1.ConnectOrder{Id: "1", Player: &agentv1alpha1.Player{Uuid: id[:]}, From: "lobby-a", To: "survival-0"})
+	if got.GetVerdict() != agentv1alpha1.Verdict_VERDICT_FAILED || !strings.Contains(got.GetDetail(), "not known whether the player stays or is moved yet") {
 		t.Errorf("the result is %v", got)
 	}
 	n.on(b, "lobby-a")
