@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
@@ -34,6 +36,8 @@ type Sessions interface {
 	Presence(server types.NamespacedName) sessions.Presence
 	// SetDirectory replaces the list every proxy of a network is given.
 	SetDirectory(network types.NamespacedName, directory sessions.Directory)
+	// DropDirectory drops that of a network that is gone.
+	DropDirectory(network types.NamespacedName)
 	// NetworkPlayers counts who is on any proxy of a network.
 	NetworkPlayers(network types.NamespacedName) int
 }
@@ -86,6 +90,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, network *v1alpha1.Network) (
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: outcome.Soonest(due, outcome.Soonest(done.recheck, outcome.Until(seen.recheck, seen.now)))}, nil
+}
+
+// ByName reconciles Networks by their names, which outlive them: what the
+// channel holds of one that is gone is dropped.
+func (r *Reconciler) ByName(reader client.Client) reconcile.Reconciler {
+	standing := reconcile.AsReconciler(reader, r)
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		var network v1alpha1.Network
+		if err := reader.Get(ctx, request.NamespacedName, &network); apierrors.IsNotFound(err) {
+			r.Sessions.DropDirectory(request.NamespacedName)
+			return reconcile.Result{}, nil
+		}
+		return standing.Reconcile(ctx, request)
+	})
 }
 
 // attempts remembers in memory when the forwarding secret of a Network was

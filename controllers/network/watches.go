@@ -42,7 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 			ReconciliationTimeout: reconcileWithin, EnableWarmup: new(true), RateLimiter: pace.Retries(),
 		}).
 		Named("network").
-		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+		Complete(r.ByName(mgr.GetClient()))
 	if err != nil {
 		return fmt.Errorf("set up the network controller: %w", err)
 	}

@@ -125,10 +125,10 @@ func (w *world) restart() {
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.office = &asks.Office{Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock}
 	since := func() time.Time { return w.began }
-	addTo(w, reconcile.AsReconciler(w.cache, &network.Reconciler{
+	addTo(w, (&network.Reconciler{
 		Client: w.cache, Kube: kube, Sessions: w.store, Channel: func() podspec.Channel { return w.channel },
 		Events: w.events, Clock: w.clock, LeaderSince: since, Random: func(b []byte) (int, error) { return len(b), nil },
-	}), &v1alpha1.Network{})
+	}).ByName(w.cache), &v1alpha1.Network{})
 	addTo(w, reconcile.AsReconciler(w.cache, &servergroup.Reconciler{
 		Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock, LeaderSince: since, Random: w.draw,
 		Kubernetes: w.kubernetesVersion, Manager: podspec.ManagerAddress{Namespace: "spawnery-system", Ports: []int32{9443}},

@@ -66,6 +66,15 @@ func (s *Store) SetDirectory(network types.NamespacedName, wanted Directory) {
 	}
 }
 
+// DropDirectory drops what SetDirectory was told of a network that is gone. Who
+// was told keeps what it has.
+func (s *Store) DropDirectory(network types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.directories, network)
+	delete(s.outlooks, network)
+}
+
 // follow numbers a state after the one before. Revisions go on rising when
 // another manager takes over.
 func (d *directory) follow(before *directory, now time.Time) {

@@ -122,3 +122,20 @@ func TestAServerThatWantsTheNetworkAgainIsToldTheWholeOfIt(t *testing.T) {
 		t.Errorf("a renewed session is told %v", again)
 	}
 }
+
+func TestNothingIsHeldOfANetworkThatIsGone(t *testing.T) {
+	f := newFixture(t)
+	f.list(reachable("a", 1))
+	session := f.OpenProxy(proxyPod("p"), &agentv1alpha1.Hello{})
+	before := f.proxyDirectory(session)
+	f.DropDirectory(named("production"))
+	if len(f.directories) != 0 || len(f.outlooks) != 0 {
+		t.Errorf("held are %v and %v", f.directories, f.outlooks)
+	}
+	f.wantIdle(idle(session.pick))
+	f.clock.Step(time.Second)
+	f.list(reachable("b", 1))
+	if again := f.proxyDirectory(session); again.GetRevision() <= before.GetRevision() || again.GetServers()[0].GetName() != "b" {
+		t.Errorf("of the next network of that name it is told %v after %v", again, before)
+	}
+}
