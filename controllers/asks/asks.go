@@ -51,6 +51,10 @@ type Office struct {
 	Sessions Sessions
 	Events   recorder.EventRecorder
 	Clock    clock.PassiveClock
+
+	// moves wait for proxies. There are no more of them than servers may have
+	// asks open.
+	moves sync.WaitGroup
 }
 
 // +kubebuilder:rbac:groups=spawnery.cloud,resources=scaleboosts,verbs=get;list;create;delete
@@ -71,19 +75,33 @@ func (o *Office) Start(ctx context.Context) error {
 		})
 	}
 	working.Wait()
+	o.moves.Wait()
 	return nil
 }
 
-// CarryOut waits for the next ask and answers it. An error means that ctx has
-// ended.
+// CarryOut waits for the next ask and answers it; the move of a player, once a
+// proxy has. An error means that ctx has ended.
 func (o *Office) CarryOut(ctx context.Context) error {
 	asked, err := o.Sessions.NextAsk(ctx)
 	if err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
+	by, err := o.observe(bounded, asked)
+	if err == nil && asked.Ask.GetConnect() != nil {
+		// It takes as long as a game lets players wait: a clerk would be kept
+		// from the asks of everybody else.
+		o.moves.Go(func() {
+			defer cancel()
+			o.Sessions.Answer(asked, o.connect(bounded, by, asked))
+		})
+		return nil
+	}
 	defer cancel()
-	answer, err := o.decide(bounded, asked)
+	var answer *agentv1alpha1.Answer
+	if err == nil {
+		answer, err = o.decide(bounded, by, asked)
+	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Could not carry out what a plugin asked for",
 			"namespace", asked.Pod.Server.Namespace, "server", asked.Pod.Server.Name)
@@ -100,21 +118,26 @@ type asker struct {
 	group  v1alpha1.ServerGroup
 }
 
-func (o *Office) decide(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, error) {
+// observe reads them.
+func (o *Office) observe(ctx context.Context, asked sessions.Asked) (asker, error) {
 	by := asker{id: asked.Ask.GetId()}
 	if err := o.Live.Get(ctx, asked.Pod.Server, &by.server); err != nil {
-		return nil, fmt.Errorf("read server %s: %w", asked.Pod.Server.Name, err)
+		return asker{}, fmt.Errorf("read server %s: %w", asked.Pod.Server.Name, err)
 	}
 	if by.server.Status.PodUID != string(asked.Pod.UID) {
-		return nil, fmt.Errorf("server %s has another pod by now", by.server.Name)
+		return asker{}, fmt.Errorf("server %s has another pod by now", by.server.Name)
 	}
 	group := client.ObjectKey{Namespace: by.server.Namespace, Name: by.server.Spec.GroupRef.Name}
 	if err := o.Live.Get(ctx, group, &by.group); err != nil {
-		return nil, fmt.Errorf("read group %s: %w", group.Name, err)
+		return asker{}, fmt.Errorf("read group %s: %w", group.Name, err)
 	}
 	if !children.OwnedBy(&by.server, by.group.UID) {
-		return nil, fmt.Errorf("server %s belongs to another group %s, which is gone", by.server.Name, group.Name)
+		return asker{}, fmt.Errorf("server %s belongs to another group %s, which is gone", by.server.Name, group.Name)
 	}
+	return by, nil
+}
+
+func (o *Office) decide(ctx context.Context, by asker, asked sessions.Asked) (*agentv1alpha1.Answer, error) {
 	switch ask := asked.Ask.GetAsk().(type) {
 	case *agentv1alpha1.Ask_AddBoost:
 		return o.addBoost(ctx, by, ask.AddBoost)
@@ -124,8 +147,6 @@ func (o *Office) decide(ctx context.Context, asked sessions.Asked) (*agentv1alph
 		return o.endBoost(ctx, by, ask.EndBoost.GetName())
 	case *agentv1alpha1.Ask_Retire:
 		return o.retire(ctx, by)
-	case *agentv1alpha1.Ask_Connect:
-		return o.connect(ctx, by, asked), nil
 	}
 	return verdict(agentv1alpha1.Verdict_VERDICT_MALFORMED, "this manager does not know what is asked for"), nil
 }
