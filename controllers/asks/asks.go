@@ -39,8 +39,8 @@ type Sessions interface {
 	NextAsk(ctx context.Context) (sessions.Asked, error)
 	// Answer says what became of it.
 	Answer(asked sessions.Asked, answer *agentv1alpha1.Answer)
-	// Connect has a proxy move a player, and waits for it.
-	Connect(ctx context.Context, asked sessions.Asked) *agentv1alpha1.Answer
+	// Connect has a proxy move a player, waits for it, and says whom it moved.
+	Connect(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player)
 }
 
 // Office carries asks out while this manager leads.
@@ -169,9 +169,9 @@ func (o *Office) denied(ctx context.Context, by asker, what string, denial *allo
 
 // connect has a player moved, and tells who was.
 func (o *Office) connect(ctx context.Context, by asker, asked sessions.Asked) *agentv1alpha1.Answer {
-	answer := o.Sessions.Connect(ctx, asked)
-	if wish := asked.Ask.GetConnect(); answer.GetVerdict() == agentv1alpha1.Verdict_VERDICT_DONE {
-		sent.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin sent %s to %s", called(wish.GetPlayer()), wish.GetTo()))
+	answer, moved := o.Sessions.Connect(ctx, asked)
+	if moved != nil {
+		sent.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin sent %s to %s", called(moved), asked.Ask.GetConnect().GetTo()))
 	}
 	return answer
 }

@@ -107,10 +107,10 @@ type stalled struct {
 	end   chan struct{}
 }
 
-func (s stalled) Connect(context.Context, sessions.Asked) *agentv1alpha1.Answer {
+func (s stalled) Connect(context.Context, sessions.Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player) {
 	s.begun <- struct{}{}
 	<-s.end
-	return verdict(agentv1alpha1.Verdict_VERDICT_FAILED, "not in time")
+	return verdict(agentv1alpha1.Verdict_VERDICT_FAILED, "not in time"), nil
 }
 
 func TestMovesThatStallKeepNobodyElseWaiting(t *testing.T) {

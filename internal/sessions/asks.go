@@ -55,6 +55,8 @@ type askedFor struct {
 	asks []*ask
 	// pace is that of everything but moves of players, sends that of those.
 	pace, sends *rate.Limiter
+	// ordered are the moves of players that were ordered lately.
+	ordered []ordered
 }
 
 // alone is true for what must not run beside others of its group: bounds are

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,23 +23,40 @@ type connect struct {
 	result chan *agentv1alpha1.ConnectResult
 }
 
+// arrivesWithin is how long a move that was ordered explains that the player is
+// where the server wanted them.
+const arrivesWithin = time.Minute
+
+// ordered is a move that a server had ordered.
+type ordered struct {
+	player *agentv1alpha1.Player
+	to     string
+	at     time.Time
+}
+
 // Connect has the proxy that holds a player take them from the server that asks
-// to another server or group, and waits until it says what became of that. A
-// player who is there already was taken there by the same ask.
-func (s *Store) Connect(ctx context.Context, asked Asked) *agentv1alpha1.Answer {
-	by, ordered, answer := s.orderConnect(asked)
+// to another server or group, and waits until it says what became of that. It
+// returns also whom the proxy has moved, nil when it was nobody: of a player who
+// is there already by an order of the same server's, it is only said that they
+// are.
+func (s *Store) Connect(ctx context.Context, asked Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player) {
+	by, given, answer := s.orderConnect(asked)
 	if answer != nil {
-		return answer
+		return answer, nil
 	}
-	defer s.forgetConnect(by, ordered)
+	defer s.forgetConnect(by, given)
 	select {
-	case result := <-ordered.result:
-		return &agentv1alpha1.Answer{Verdict: result.GetVerdict(), Detail: result.GetDetail()}
+	case result := <-given.result:
+		var moved *agentv1alpha1.Player
+		if result.GetVerdict() == agentv1alpha1.Verdict_VERDICT_DONE {
+			moved = given.order.GetPlayer()
+		}
+		return &agentv1alpha1.Answer{Verdict: result.GetVerdict(), Detail: result.GetDetail()}, moved
 	case <-ctx.Done():
 		return &agentv1alpha1.Answer{
 			Verdict: agentv1alpha1.Verdict_VERDICT_FAILED,
 			Detail:  fmt.Sprintf("proxy %s has not said in time that the player was moved, and may move them yet", by.pod.Pod.Name),
-		}
+		}, nil
 	}
 }
 
@@ -53,9 +71,9 @@ func (s *Store) orderConnect(asked Asked) (*proxy, *connect, *agentv1alpha1.Answ
 		return refuseConnect(agentv1alpha1.Verdict_VERDICT_NOT_FOUND, fmt.Sprintf("there is no server and no group %q in this network", to))
 	}
 	by, entry := s.holderOf(network, wish.GetPlayer())
-	at := entry.GetServer()
+	at, asker := entry.GetServer(), s.servers[asked.Pod.UID]
 	switch {
-	case at != from && listed.within(at, to):
+	case at != from && listed.within(at, to) && asker.hasOrdered(wish, s.clock.Now()):
 		return refuseConnect(agentv1alpha1.Verdict_VERDICT_DONE, "the player is there already")
 	case by == nil || at != from:
 		return refuseConnect(agentv1alpha1.Verdict_VERDICT_NOT_FOUND, fmt.Sprintf("no proxy has a player %s on %s", called(wish.GetPlayer()), from))
@@ -65,15 +83,34 @@ func (s *Store) orderConnect(asked Asked) (*proxy, *connect, *agentv1alpha1.Answ
 		return refuseConnect(agentv1alpha1.Verdict_VERDICT_REFUSED, fmt.Sprintf(
 			"proxy %s (version %s) moves nobody who is asked for: it will once it has been replaced", by.pod.Pod.Name, by.version))
 	}
-	ordered := &connect{
+	given := &connect{
 		order: &agentv1alpha1.ConnectOrder{
 			Id: string(asked.Pod.UID) + "/" + asked.Ask.GetId(), Player: entry.GetPlayer(), From: from, To: to,
 		},
 		result: make(chan *agentv1alpha1.ConnectResult, 1),
 	}
-	by.connects = append(by.connects, ordered)
+	by.connects = append(by.connects, given)
 	by.notify()
-	return by, ordered, nil
+	asker.noteOrdered(given.order, s.clock.Now())
+	return by, given, nil
+}
+
+// noteOrdered remembers a move. How many there are follows from how often a
+// server may ask for one.
+func (s *server) noteOrdered(order *agentv1alpha1.ConnectOrder, now time.Time) {
+	if s == nil {
+		return // Its pod has gone meanwhile.
+	}
+	s.ordered = slices.DeleteFunc(s.ordered, func(known ordered) bool { return now.Sub(known.at) >= arrivesWithin })
+	s.ordered = append(s.ordered, ordered{order.GetPlayer(), order.GetTo(), now})
+}
+
+// hasOrdered is true for a move that the server had ordered lately. Where any
+// other player is, is none of its business.
+func (s *server) hasOrdered(wish *agentv1alpha1.Connect, now time.Time) bool {
+	return s != nil && slices.ContainsFunc(s.ordered, func(known ordered) bool {
+		return now.Sub(known.at) < arrivesWithin && known.to == wish.GetTo() && same(known.player, wish.GetPlayer())
+	})
 }
 
 // has is true for the name of a server or a group.
