@@ -163,7 +163,7 @@ func (o *Office) denied(ctx context.Context, by asker, what string, denial *allo
 		return verdict(agentv1alpha1.Verdict_VERDICT_MALFORMED, denial.Why)
 	case allowance.Unsuited, allowance.Beyond, allowance.TooMany, allowance.TooSoon:
 	}
-	refused.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin asked for %s: %s", what, denial.Why))
+	refused.TellOf(ctx, o.Events, &by.group, refusing(&by.server, what, denial.Cause), fmt.Sprintf("a plugin asked for %s: %s", what, denial.Why))
 	return verdict(agentv1alpha1.Verdict_VERDICT_REFUSED, denial.Why)
 }
 
@@ -171,7 +171,8 @@ func (o *Office) denied(ctx context.Context, by asker, what string, denial *allo
 func (o *Office) connect(ctx context.Context, by asker, asked sessions.Asked) *agentv1alpha1.Answer {
 	answer, moved := o.Sessions.Connect(ctx, asked)
 	if moved != nil {
-		sent.Tell(ctx, o.Events, &by.group, &by.server, fmt.Sprintf("a plugin sent %s to %s", called(moved), asked.Ask.GetConnect().GetTo()))
+		player, to := called(moved), asked.Ask.GetConnect().GetTo()
+		sent.TellOf(ctx, o.Events, &by.group, sending(&by.server, player, to), fmt.Sprintf("a plugin sent %s to %s", player, to))
 	}
 	return answer
 }

@@ -39,6 +39,23 @@ const (
 	TooSoon
 )
 
+// String is the word.
+func (c Cause) String() string {
+	switch c {
+	case Malformed:
+		return "Malformed"
+	case Unsuited:
+		return "Unsuited"
+	case Beyond:
+		return "Beyond"
+	case TooMany:
+		return "TooMany"
+	case TooSoon:
+		return "TooSoon"
+	}
+	return "Unknown"
+}
+
 // Denial is why something is not granted.
 type Denial struct {
 	Cause Cause

@@ -29,6 +29,14 @@ func (d Deed) Tell(ctx context.Context, recorder events.EventRecorder, group run
 	recorder.Eventf(group, member, corev1.EventTypeNormal, d.Reason, d.Action, "%s", noteOn(member.GetName(), why))
 }
 
+// TellOf is Tell about a part of a member. Events that differ in nothing but
+// their notes are counted as one, which keeps the first note: what is to be read
+// later needs a part of its own.
+func (d Deed) TellOf(ctx context.Context, recorder events.EventRecorder, group runtime.Object, part *corev1.ObjectReference, why string) {
+	logr.FromContextOrDiscard(ctx).Info(d.Reason, "member", part.Name, "part", part.FieldPath, "why", why)
+	recorder.Eventf(group, part, corev1.EventTypeNormal, d.Reason, d.Action, "%s", noteOn(part.Name, why))
+}
+
 // noteOn is the note about a member; it begins with the member's name.
 func noteOn(name, why string) string {
 	if strings.HasPrefix(why, name+" ") {
