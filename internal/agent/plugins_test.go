@@ -62,7 +62,7 @@ func TestWhatAPluginSetsIsReportedAndTakenBack(t *testing.T) {
 	}
 	p.plugin("PUT", local.JoinsPath, `{"joins": "Closed"}`)
 	manager.awaitReport("the plugin has its way", func(r *agentv1alpha1.ServerReport) bool { return r.GetPlayableSlots() == 12 && !r.GetJoinsOpen() })
-	p.plugin("PUT", local.PlayableSlotsPath, `{"playableSlots": 4294967297}`)
+	p.plugin("PUT", local.PlayableSlotsPath, `{"playableSlots": 2147483647}`)
 	manager.awaitReport("more than the slots is all of them", func(r *agentv1alpha1.ServerReport) bool { return r.GetPlayableSlots() == 40 })
 	p.plugin("PUT", local.JoinsPath, `{"joins": "Open"}`)
 	if got := p.plugin("DELETE", local.PlayableSlotsPath, "").PlayableSlots; got != 30 {

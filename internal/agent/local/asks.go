@@ -36,7 +36,11 @@ var statuses = map[agentv1alpha1.Verdict]int{
 
 // ask puts a plugin's wish to the manager; false: it was refused by then.
 func (a *api) ask(w http.ResponseWriter, r *http.Request, ask *agentv1alpha1.Ask) (*agentv1alpha1.Answer, bool) {
-	ask.Id = cmp.Or(r.Header.Get(KeyHeader), uuid.NewString())
+	ask.Id = uuid.NewString()
+	// What is only looked at is looked at anew.
+	if r.Method != http.MethodGet {
+		ask.Id = cmp.Or(r.Header.Get(KeyHeader), ask.GetId())
+	}
 	if !usableKey.MatchString(ask.GetId()) {
 		refuse(w, http.StatusBadRequest, fmt.Errorf("%s is 1 to 64 letters, digits, dots, dashes and underscores", KeyHeader))
 		return nil, false
@@ -87,20 +91,27 @@ type Duration time.Duration
 func (d *Duration) UnmarshalJSON(content []byte) error {
 	var text string
 	if err := json.Unmarshal(content, &text); err != nil {
-		return errors.New(`a time is a text such as "90m", "2h" or "3d"`)
+		return errors.New(`for has to be a string such as "90m", "2h" or "3d"`)
 	}
-	if days, found := strings.CutSuffix(text, "d"); found {
-		if n, err := strconv.ParseUint(days, 10, 8); err == nil {
-			*d = Duration(time.Duration(n) * 24 * time.Hour)
-			return nil
-		}
-	}
-	read, err := time.ParseDuration(text)
-	if err != nil || (read != 0 && read.Abs() < time.Second) {
-		return fmt.Errorf("%q is no time such as 90m, 2h or 3d", text)
+	read, err := parseTime(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("for is %q, which is no time such as 90m, 2h or 3d", text)
+	case read < time.Second:
+		return fmt.Errorf("a boost lasts at least a second and at most seven days, and %s was asked for; leave for out for an hour", text)
 	}
 	*d = Duration(read)
 	return nil
+}
+
+func parseTime(text string) (time.Duration, error) {
+	if days, found := strings.CutSuffix(text, "d"); found {
+		const bits = 16 // As many days as that fit into a Duration.
+		if n, err := strconv.ParseUint(days, 10, bits); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	return time.ParseDuration(text)
 }
 
 func boostOf(told *agentv1alpha1.OwnBoost) Boost {

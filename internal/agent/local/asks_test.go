@@ -71,14 +71,17 @@ func TestWhatABoostIsRefusedFor(t *testing.T) {
 		says               string
 	}{
 		"none":           {"POST", BoostsPath, `{"replicas": 0}`, 400, "replicas is 0"},
-		"no number":      {"POST", BoostsPath, `{}`, 400, "replicas is 0"},
+		"no number":      {"POST", BoostsPath, `{}`, 400, "replicas is missing"},
 		"a flood":        {"POST", BoostsPath, `{"replicas": 4294967297}`, 400, "has to be 1 to 1000"},
 		"too many":       {"POST", BoostsPath, `{"replicas": 8}`, 409, "maxReplicas of lobby is 8"},
 		"for too long":   {"POST", BoostsPath, `{"replicas": 1, "for": "8d"}`, 400, "at most seven days"},
-		"for no time":    {"POST", BoostsPath, `{"replicas": 1, "for": "soon"}`, 400, `\"soon\" is no time such as 90m, 2h or 3d`},
-		"for a number":   {"POST", BoostsPath, `{"replicas": 1, "for": 90}`, 400, "a time is a text"},
+		"for no time":    {"POST", BoostsPath, `{"replicas": 1, "for": "soon"}`, 400, `for is \"soon\", which is no time such as 90m, 2h or 3d`},
+		"for a number":   {"POST", BoostsPath, `{"replicas": 1, "for": 90}`, 400, "for has to be a string"},
 		"backwards":      {"POST", BoostsPath, `{"replicas": 1, "for": "-1h"}`, 400, "at least a second"},
-		"a blink":        {"POST", BoostsPath, `{"replicas": 1, "for": "1ms"}`, 400, "is no time such as"},
+		"a blink":        {"POST", BoostsPath, `{"replicas": 1, "for": "1ms"}`, 400, "at least a second and at most seven days, and 1ms"},
+		"no seconds":     {"POST", BoostsPath, `{"replicas": 1, "for": "0s"}`, 400, "at least a second and at most seven days, and 0s"},
+		"no days":        {"POST", BoostsPath, `{"replicas": 1, "for": "0d"}`, 400, "at least a second and at most seven days, and 0d"},
+		"for a year":     {"POST", BoostsPath, `{"replicas": 1, "for": "366d"}`, 400, "at most seven days"},
 		"somebody's own": {"DELETE", "/v1/boosts/friday", "", 404, `has made no boost \"friday\"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +98,7 @@ func TestAnAskHasAUsableName(t *testing.T) {
 	host, _ := atNoon()
 	base := serve(t, host)
 	for _, key := range []string{"two words", strings.Repeat("x", 65), "ä"} {
-		if status, body := ask(t, "GET", base+BoostsPath, "", KeyHeader, key); status != http.StatusBadRequest || !strings.Contains(body, KeyHeader) {
+		if status, body := ask(t, "POST", base+RetirePath, "", KeyHeader, key); status != http.StatusBadRequest || !strings.Contains(body, KeyHeader) {
 			t.Errorf("%q: %d %s", key, status, body)
 		}
 	}
@@ -144,8 +147,10 @@ func TestAPlayerIsSentToAServerOrAGroup(t *testing.T) {
 		"to a server":    {`{"player": "b50ad385-829d-3141-a216-7e7d7539ba7f", "to": "arena-k3q9"}`, 200, `"to":"arena-k3q9"`},
 		"where they are": {`{"player": "Ada", "to": "lobby-ab2c"}`, 409, "is on lobby-ab2c already"},
 		"to nowhere":     {`{"player": "Ada", "to": "skywars"}`, 404, `no group \"skywars\"`},
-		"nobody":         {`{"to": "arena"}`, 400, "player is the name or UUID"},
-		"to nothing":     {`{"player": "Ada"}`, 400, "to the name of a server or group"},
+		"nobody":         {`{"player": "", "to": "arena"}`, 400, "player is the name or UUID"},
+		"no player":      {`{"to": "arena"}`, 400, "player is missing"},
+		"to nothing":     {`{"player": "Ada", "to": ""}`, 400, "to the name of a server or group"},
+		"without to":     {`{"player": "Ada"}`, 400, "to is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host, _ := atNoon()

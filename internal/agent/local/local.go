@@ -11,10 +11,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
+	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -206,13 +206,27 @@ func NewServer(ctx context.Context, host Agent, clk clock.WithTicker) *http.Serv
 
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
+	methods := map[string][]string{}
 	for _, one := range routes() {
 		mux.HandleFunc(one.method+" "+one.path, func(w http.ResponseWriter, r *http.Request) { one.serve(a, w, r) })
+		methods[one.path] = append(methods[one.path], one.method)
+	}
+	for path, allowed := range methods {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, allowed) })
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, r.URL.Path))
 	})
 	return fromHere(mux)
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	all := slices.Clone(allowed)
+	if slices.Contains(all, http.MethodGet) {
+		all = append(all, http.MethodHead)
+	}
+	w.Header().Set("Allow", strings.Join(all, ", "))
+	refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("there is no %s %s, only %s", r.Method, r.URL.Path, strings.Join(allowed, " and ")))
 }
 
 // fromHere turns web pages away. Only the pod's own processes reach the port,
@@ -271,30 +285,6 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// read decodes the body of a request. It refuses by itself.
-func read(w http.ResponseWriter, r *http.Request, into any) bool {
-	return readUpTo(maxBody, w, r, into)
-}
-
-func readUpTo(limit int64, w http.ResponseWriter, r *http.Request, into any) bool {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, errors.New("send the body as Content-Type: application/json"))
-		return false
-	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
-	if err == nil && !errors.Is(decoder.Decode(&struct{}{}), io.EOF) {
-		err = errors.New("there is more than one object")
-	}
-	if err != nil {
-		refuse(w, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err))
-		return false
-	}
-	return true
-}
-
 func serveSelf(a *api, w http.ResponseWriter, _ *http.Request) {
 	self, _ := a.host.Self()
 	answer(w, http.StatusOK, self)
@@ -303,7 +293,7 @@ func serveSelf(a *api, w http.ResponseWriter, _ *http.Request) {
 // PlayableSlots is the body of PUT /v1/playable-slots.
 type PlayableSlots struct {
 	// PlayableSlots is how many of the server's seats count as capacity, at
-	// least 1. More than its slots counts as all of them.
+	// least 1 and at most 2147483647. More than its slots counts as all of them.
 	PlayableSlots int `json:"playableSlots"`
 }
 
@@ -312,9 +302,10 @@ func servePlayableSlots(a *api, w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
-	if body.PlayableSlots < 1 {
+	if body.PlayableSlots < 1 || body.PlayableSlots > math.MaxInt32 {
 		refuse(w, http.StatusBadRequest, fmt.Errorf(
-			"playableSlots is %d and has to be at least 1; PUT %s with joins Closed to take nobody new", body.PlayableSlots, JoinsPath))
+			"playableSlots is %d and has to be at least 1 and at most %d; PUT %s with joins Closed to take nobody new",
+			body.PlayableSlots, math.MaxInt32, JoinsPath))
 		return
 	}
 	a.wish(w, func(wishes *Wishes) { wishes.PlayableSlots = &body.PlayableSlots })

@@ -138,18 +138,31 @@ func TestWhatIsRefusedSaysWhatWouldBeRight(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"no seats":           {"PUT", PlayableSlotsPath, `{"playableSlots": 0}`, nil, 400, "has to be at least 1; PUT /v1/joins"},
-		"no field":           {"PUT", PlayableSlotsPath, `{}`, nil, 400, "has to be at least 1"},
-		"a misspelt field":   {"PUT", PlayableSlotsPath, `{"playableslot": 3}`, nil, 400, `unknown field \"playableslot\"`},
+		"no seats":           {"PUT", PlayableSlotsPath, `{"playableSlots": 0}`, nil, 400, "has to be at least 1 and at most 2147483647; PUT /v1/joins"},
+		"no field":           {"PUT", PlayableSlotsPath, `{}`, nil, 400, `playableSlots is missing; send a body such as {\"playableSlots\": 12}`},
+		"an empty field":     {"PUT", PlayableSlotsPath, `{"playableSlots": null}`, nil, 400, "playableSlots is missing"},
+		"countless seats":    {"PUT", PlayableSlotsPath, `{"playableSlots": 2147483648}`, nil, 400, "at most 2147483647"},
+		"a boundless number": {"PUT", PlayableSlotsPath, `{"playableSlots": 99999999999999999999}`, nil, 400, "is the number 99999999999999999999 and has to be a whole number, at most 2147483647"},
+		"half a seat":        {"PUT", PlayableSlotsPath, `{"playableSlots": 1.5}`, nil, 400, "playableSlots is the number 1.5 and has to be a whole number"},
+		"a text":             {"PUT", PlayableSlotsPath, `{"playableSlots": "12"}`, nil, 400, "playableSlots is a string and has to be a whole number"},
+		"a misspelt field":   {"PUT", PlayableSlotsPath, `{"playableslot": 3}`, nil, 400, `there is no field \"playableslot\", only playableSlots; send a body such as`},
+		"another case":       {"PUT", PlayableSlotsPath, `{"PlayableSlots": 3}`, nil, 400, `there is no field \"PlayableSlots\", only playableSlots`},
+		"a field twice":      {"PUT", PlayableSlotsPath, `{"playableSlots": 3, "playableSlots": 4}`, nil, 400, "playableSlots is there twice"},
+		"no body":            {"PUT", JoinsPath, ``, nil, 400, `the body is empty; send a body such as {\"joins\": \"Closed\"}`},
+		"a list":             {"PUT", JoinsPath, `["Closed"]`, nil, 400, "the body is an array and has to be an object"},
+		"nothing":            {"PUT", JoinsPath, `null`, nil, 400, "null in the place of an object"},
+		"half a body":        {"PUT", JoinsPath, `{"joins":`, nil, 400, "the body is no JSON: unexpected EOF"},
 		"two objects":        {"PUT", JoinsPath, `{"joins":"Open"}{"joins":"Closed"}`, nil, 400, "more than one object"},
-		"no JSON":            {"PUT", JoinsPath, `closed`, nil, 400, "cannot be read"},
-		"a long body":        {"PUT", JoinsPath, `{"joins":"` + strings.Repeat("x", maxBody) + `"}`, nil, 400, "too large"},
+		"a bracket more":     {"PUT", JoinsPath, `{"joins":"Open"}]`, nil, 400, "more than one object"},
+		"no JSON":            {"PUT", JoinsPath, `closed`, nil, 400, "the body is no JSON: invalid character"},
+		"a long body":        {"PUT", JoinsPath, `{"joins":"` + strings.Repeat("x", maxBody) + `"}`, nil, 400, "the body is too large, and may have 4096 bytes"},
+		"a deep body":        {"PUT", PlayersPath, strings.Repeat("[", 20000), nil, 400, "exceeded max depth"},
 		"another door":       {"PUT", JoinsPath, `{"joins": "Ajar"}`, nil, 400, `joins is \"Ajar\" and has to be Open or Closed`},
 		"a form":             {"PUT", JoinsPath, `joins=Open`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
 		"a web page":         {"GET", SelfPath, "", []string{"Origin", "https://example.test"}, 403, "not for web pages"},
 		"a name that points": {"GET", SelfPath, "", []string{"Host", "rebound.example.test"}, 403, "under 127.0.0.1 or localhost"},
 		"another path":       {"GET", "/v2/self", "", nil, 404, "there is no GET /v2/self"},
-		"another method":     {"POST", SelfPath, "{}", nil, 404, "there is no POST /v1/self"},
+		"another method":     {"POST", SelfPath, "{}", nil, 405, "there is no POST /v1/self, only GET"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := invented()
@@ -162,6 +175,15 @@ func TestWhatIsRefusedSaysWhatWouldBeRight(t *testing.T) {
 				t.Errorf("it changed something: %s", gocmp.Diff(before, after))
 			}
 		})
+	}
+}
+
+func TestAnotherMethodIsToldWhichThereAre(t *testing.T) {
+	server := httptest.NewRecorder()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPatch, "http://localhost"+BoostsPath, nil)
+	NewServer(t.Context(), invented(), clock.RealClock{}).Handler.ServeHTTP(server, request)
+	if allow := server.Header().Get("Allow"); server.Code != http.StatusMethodNotAllowed || allow != "POST, GET, HEAD" {
+		t.Errorf("%d, Allow: %s", server.Code, allow)
 	}
 }
 

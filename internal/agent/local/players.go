@@ -3,7 +3,6 @@
 package local
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -47,9 +46,6 @@ func servePlayers(a *api, w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *Roster) check() error {
-	if r.Players == nil {
-		return errors.New("players has to be a list, also when nobody is online")
-	}
 	for _, one := range r.Players {
 		if one.Name == "" || len(one.Name) > longestName {
 			return fmt.Errorf("%q is no player's name: it has to have 1 to %d characters", one.Name, longestName)

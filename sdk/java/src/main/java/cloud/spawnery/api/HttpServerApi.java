@@ -82,7 +82,12 @@ final class HttpServerApi implements ServerApi {
 
     @Override
     public CompletableFuture<Boost> addBoost(int servers, Duration lasts) {
-        String body = "{\"replicas\": " + servers + ", \"for\": \"" + lasts.toSeconds() + "s\"}";
+        if (!lasts.isZero() && lasts.compareTo(Duration.ofSeconds(1)) < 0) {
+            return CompletableFuture.failedFuture(new SpawneryException(400,
+                    "a boost lasts at least a second and at most seven days, and " + lasts + " was asked for; Duration.ZERO stands for an hour"));
+        }
+        String time = lasts.isZero() ? "" : ", \"for\": \"" + lasts.toSeconds() + "s\"";
+        String body = "{\"replicas\": " + servers + time + "}";
         return ask("POST", "/v1/boosts", body, Boost::of);
     }
 
@@ -141,6 +146,6 @@ final class HttpServerApi implements ServerApi {
             return read.apply(response.body());
         }
         Map<String, Object> failure = Json.object(response.body());
-        throw new SpawneryException(String.valueOf(failure.get("error")));
+        throw new SpawneryException(response.statusCode(), String.valueOf(failure.get("error")));
     }
 }

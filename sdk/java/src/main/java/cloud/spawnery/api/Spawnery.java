@@ -9,7 +9,7 @@ public final class Spawnery {
     /** Where the agent of a pod answers. */
     static final String AGENT = "http://127.0.0.1:9358";
 
-    private static final ServerApi API = new HttpServerApi(URI.create(System.getProperty("spawnery.api", AGENT)));
+    private static ServerApi api;
 
     private Spawnery() {}
 
@@ -22,8 +22,25 @@ public final class Spawnery {
      * read once.
      *
      * @return always the same object; it may be used from any thread
+     * @throws IllegalArgumentException when that property is no URL of HTTP
      */
-    public static ServerApi api() {
-        return API;
+    public static synchronized ServerApi api() {
+        if (api == null) {
+            api = new HttpServerApi(address(System.getProperty("spawnery.api", AGENT)));
+        }
+        return api;
+    }
+
+    static URI address(String text) {
+        try {
+            URI address = URI.create(text);
+            if ("http".equals(address.getScheme()) && address.getHost() != null) {
+                return address;
+            }
+        } catch (IllegalArgumentException noAddress) {
+            // What follows says more.
+        }
+        throw new IllegalArgumentException(
+                "the system property spawnery.api is \"" + text + "\", and has to be a URL such as " + AGENT);
     }
 }

@@ -157,7 +157,27 @@ class ServerApiTest {
     void aBoostHasBounds() {
         wantRefused("maxReplicas of lobby is 8", () -> api.addBoost(8, Duration.ZERO).join());
         wantRefused("at most seven days", () -> api.addBoost(1, Duration.ofDays(8)).join());
+        wantRefused("at least a second and at most seven days, and PT0.999S", () -> api.addBoost(1, Duration.ofMillis(999)).join());
+        wantRefused("at least a second", () -> api.addBoost(1, Duration.ofHours(-1)).join());
         wantRefused("has made no boost \"of/nobody\"", () -> api.endBoost("of/nobody").join());
+    }
+
+    @Test
+    void aRefusalHasItsStatus() {
+        assertEquals(409, statusOf(() -> api.addBoost(8, Duration.ZERO).join()));
+        assertEquals(404, statusOf(() -> api.endBoost("friday").join()));
+        assertEquals(400, statusOf(() -> api.playableSlots(0).join()));
+        ServerApi nobody = new HttpServerApi(URI.create("http://127.0.0.1:1"));
+        assertEquals(0, statusOf(() -> nobody.self().join()));
+    }
+
+    @Test
+    void anAddressIsAUrl() {
+        assertEquals(URI.create("http://localhost:9358"), Spawnery.address("http://localhost:9358"));
+        for (String wrong : List.of("127.0.0.1:9358", "localhost:9358", "", "http://")) {
+            IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> Spawnery.address(wrong));
+            assertTrue(refused.getMessage().endsWith("has to be a URL such as http://127.0.0.1:9358"), refused.getMessage());
+        }
     }
 
     @Test
@@ -170,6 +190,10 @@ class ServerApiTest {
     @Test
     void aServerRetires() {
         assertEquals("lobby", api.retire().join().group());
+    }
+
+    private static int statusOf(Executable asks) {
+        return ((SpawneryException) assertThrows(CompletionException.class, asks).getCause()).status();
     }
 
     private static void wantRefused(String says, Executable asks) {

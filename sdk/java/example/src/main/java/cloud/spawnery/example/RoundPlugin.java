@@ -6,6 +6,7 @@ import cloud.spawnery.api.Joins;
 import cloud.spawnery.api.Self;
 import cloud.spawnery.api.Spawnery;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.bukkit.plugin.java.JavaPlugin;
 
 /**
@@ -35,17 +36,22 @@ public final class RoundPlugin extends JavaPlugin {
     public void lastRoundEnds(Runnable then) {
         Spawnery.api().endRound().whenComplete((self, failure) -> {
             if (failure != null) {
-                getLogger().warning(failure.getMessage());
+                getLogger().warning(reason(failure));
             }
             then.run();
         });
+    }
+
+    /** A stage that fails is told what failed before it wrapped into something of the JDK's. */
+    private static String reason(Throwable failure) {
+        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause().getMessage() : failure.getMessage();
     }
 
     /** Off the server's own thread: nothing here waits, and nothing touches the game. */
     private void logOutcome(String done, CompletableFuture<Self> outcome) {
         outcome.whenComplete((self, failure) -> {
             if (failure != null) {
-                getLogger().warning(failure.getMessage());
+                getLogger().warning(reason(failure));
                 return;
             }
             getLogger().info(done + "; free for players: " + self.playableSlots() + " of " + self.slots());
