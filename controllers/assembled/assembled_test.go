@@ -68,6 +68,7 @@ func TestANetworkLives(t *testing.T) {
 		{"a persistent ordinal meets its claim again", ordinalKeepsItsClaim},
 		{"a claim that cannot grow says so", refusedGrowthIsTold},
 		{"a proxy group follows its number", proxiesFollowTheirNumber},
+		{"policies are what the Network says", policiesFollow},
 		{"a cordon of the only node changes nothing", onlyNodeCordoned},
 		{"servers leave a node once there is another", anotherNodeCame},
 		{"another manager changes nothing", func(w *world) { anotherManager(w, stop) }},
