@@ -282,6 +282,7 @@ func fileSystemFollows(w *world) {
 	w.bindClaim("1Gi")
 	w.wants("2Gi")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil())
+	w.podStatus("survival-0", func(pod *corev1.Pod) { pod.Status.StartTime = new(metav1.NewTime(w.clock.Now())) })
 	w.fileSystemPending("survival-0-data", w.clock.Now())
 	w.settle(aServer, "survival-0")
 	w.Expect(w.serverStatus("survival-0").StorageResizePending).To(gomega.BeNil(), "its driver may grow it under the running game")
