@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -191,23 +192,53 @@ func TestServeLocalAnswersPluginsWithoutACluster(t *testing.T) {
 		t.Fatalf("it said nothing: %v", lines.Err())
 	}
 	_, url, _ := strings.Cut(lines.Text(), "try: curl ")
-	put, err := http.NewRequest(http.MethodPut, strings.Replace(url, "/v1/self", "/v1/playable-slots", 1), strings.NewReader(`{"playableSlots": 12}`))
-	if err != nil {
-		t.Fatalf("%q: %v", lines.Text(), err)
-	}
-	put.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(put)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK || !lines.Scan() || !strings.Contains(lines.Text(), `"playableSlots":12,`) {
-		t.Errorf("%s, and it said %q", response.Status, lines.Text())
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"PUT", "playable-slots", `{"playableSlots": 12}`, 200, `"playableSlots":12,`},
+		{"POST", "boosts", `{"replicas": 2}`, 200, "a plugin asked for a boost of 2 servers: granted"},
+		{"DELETE", "boosts/friday", "", 404, `a plugin asked for the end of boost "friday": refused: lobby-ab2c has made no boost "friday" that still lasts`},
+		{"POST", "connect", `{"player": "Ada", "to": "arena"}`, 200, `a plugin asked for the move of player "Ada" to "arena": granted`},
+		{"POST", "retire", "", 200, "a plugin asked for the retirement of its server: granted"},
+	} {
+		request, err := http.NewRequest(step.method, strings.Replace(url, "self", step.path, 1), strings.NewReader(step.body))
+		if err != nil {
+			t.Fatalf("%q: %v", lines.Text(), err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != step.status || !lines.Scan() || !strings.Contains(lines.Text(), step.says) {
+			t.Errorf("%s %s: %s, and it said %q, want %q", step.method, step.path, response.Status, lines.Text(), step.says)
+		}
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v, want exit code 0", err)
+	}
+}
+
+func TestServeLocalListensOnThisMachineAlone(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "127.0.0.1"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--local", "--listen-local", address)
+		cmd.Env = append(os.Environ(), "BE_THE_AGENT=1")
+		said, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), "has to be a port of a loopback address, such as 127.0.0.1:9358") {
+			t.Errorf("%s: %v, %s", address, err, said)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:9358", "localhost:0", "[::1]:0"} {
+		if !loopback(address) {
+			t.Errorf("%s is refused", address)
+		}
 	}
 }

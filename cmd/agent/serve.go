@@ -14,8 +14,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/google/uuid"
 	"k8s.io/utils/clock"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/agent/local"
 )
 
@@ -38,14 +40,60 @@ func serve(args []string) int {
 		fmt.Fprintln(os.Stderr, "agent serve: needs --local, no other arguments, at least one slot and no negative playable slots")
 		return 2
 	}
+	if !loopback(*listen) {
+		fmt.Fprintf(os.Stderr, "agent serve: --listen-local is %q and has to be a port of a loopback address, such as %s\n", *listen, local.Address())
+		return 2
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	host := local.NewInvented(*server, *group, *slots, *playable, clock.RealClock{}, tellChange)
-	if err := serveHost(ctx, host, *listen); err != nil {
+	if err := serveHost(ctx, aloud{host}, *listen); err != nil {
 		fmt.Fprintln(os.Stderr, "agent serve:", err)
 		return 1
 	}
 	return 0
+}
+
+// loopback is true for an address that only this machine reaches.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip.IsLoopback())
+}
+
+// aloud says what plugins ask the manager for, and what becomes of it.
+type aloud struct{ *local.Invented }
+
+// Ask has the invented server answer, and says so unless nothing was to change.
+func (a aloud) Ask(ctx context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha1.Answer, error) {
+	answer, err := a.Invented.Ask(ctx, ask)
+	if what := wished(ask); what != "" && err == nil {
+		became := "granted"
+		if answer.GetVerdict() != agentv1alpha1.Verdict_VERDICT_DONE {
+			became = "refused: " + answer.GetDetail()
+		}
+		fmt.Printf("a plugin asked for %s: %s\n", what, became)
+	}
+	return answer, err
+}
+
+// wished names what an ask would change; empty when that is nothing.
+func wished(ask *agentv1alpha1.Ask) string {
+	switch ask := ask.GetAsk().(type) {
+	case *agentv1alpha1.Ask_AddBoost:
+		return fmt.Sprintf("a boost of %d servers", ask.AddBoost.GetReplicas())
+	case *agentv1alpha1.Ask_EndBoost:
+		return fmt.Sprintf("the end of boost %q", ask.EndBoost.GetName())
+	case *agentv1alpha1.Ask_Retire:
+		return "the retirement of its server"
+	case *agentv1alpha1.Ask_Connect:
+		player := ask.Connect.GetPlayer().GetName()
+		if id, err := uuid.FromBytes(ask.Connect.GetPlayer().GetUuid()); err == nil {
+			player = id.String()
+		}
+		return fmt.Sprintf("the move of player %q to %q", player, ask.Connect.GetTo())
+	}
+	return ""
 }
 
 func tellChange(self local.Self) {

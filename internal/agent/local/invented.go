@@ -3,12 +3,14 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"k8s.io/utils/clock"
 
@@ -38,6 +40,8 @@ type Invented struct {
 	group   int
 	changed chan struct{}
 	boosts  []Boost
+	// online are those a plugin has named.
+	online []Person
 	// added are the answers to those that were asked for, by the ask.
 	added map[string]*agentv1alpha1.Answer
 }
@@ -82,7 +86,7 @@ func (i *Invented) Wish(change func(*Wishes)) error {
 func (i *Invented) Count(online []Person) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.self.Players = new(len(online))
+	i.online, i.self.Players = online, new(len(online))
 	close(i.changed)
 	i.changed = make(chan struct{})
 	i.told(i.self)
@@ -93,26 +97,28 @@ func (i *Invented) Count(online []Person) error {
 func (i *Invented) Network(context.Context) (Network, <-chan struct{}, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	free := i.self.PlayableSlots
+	players := len(i.online)
+	free := max(0, i.self.PlayableSlots-players)
 	if i.self.Joins == Closed {
 		free = 0
 	}
 	return Network{
+		Players: players,
 		Groups: []Group{
-			{Name: i.self.Group, DisplayName: i.self.DisplayName, FreeSeats: free},
+			{Name: i.self.Group, DisplayName: i.self.DisplayName, Players: players, FreeSeats: free},
 			{Name: otherGroup, DisplayName: otherGroup, FreeSeats: otherSlots},
 		},
 		Servers: []Server{
 			{
 				Name: i.self.Server, Group: i.self.Group, DisplayName: i.self.DisplayName, State: string(Ready),
-				Joins: i.self.Joins, Players: new(int), Slots: i.self.Slots, FreeSeats: free,
+				Joins: i.self.Joins, Players: &players, Slots: i.self.Slots, FreeSeats: free,
 			},
 			{
 				Name: otherServer, Group: otherGroup, DisplayName: otherGroup, State: string(Ready),
 				Joins: Open, Players: new(int), Slots: otherSlots, FreeSeats: otherSlots,
 			},
 		},
-		Proxies: []Proxies{{Group: proxyGroup, Proxies: 1}},
+		Proxies: []Proxies{{Group: proxyGroup, Proxies: 1, Players: players}},
 	}, i.changed, nil
 }
 
@@ -140,7 +146,7 @@ func (i *Invented) Ask(_ context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha
 		i.boosts = slices.Delete(i.boosts, at, at+1)
 	}
 	if connect := ask.GetConnect(); connect != nil {
-		i.connect(answer, connect.GetTo())
+		i.connect(answer, connect)
 		return answer, nil
 	}
 	for _, boost := range i.boosts {
@@ -149,8 +155,15 @@ func (i *Invented) Ask(_ context.Context, ask *agentv1alpha1.Ask) (*agentv1alpha
 	return answer, nil
 }
 
-// connect moves whoever is named: everybody is on an invented server.
-func (i *Invented) connect(answer *agentv1alpha1.Answer, to string) {
+// connect moves whoever is online; while no plugin has named anybody, everybody
+// is. The caller holds the lock.
+func (i *Invented) connect(answer *agentv1alpha1.Answer, ask *agentv1alpha1.Connect) {
+	to := ask.GetTo()
+	if len(i.online) > 0 && !slices.ContainsFunc(i.online, func(one Person) bool { return is(one, ask.GetPlayer()) }) {
+		answer.Verdict = agentv1alpha1.Verdict_VERDICT_NOT_FOUND
+		answer.Detail = fmt.Sprintf("no such player is on %s: PUT %s named %d others", i.self.Server, PlayersPath, len(i.online))
+		return
+	}
 	switch to {
 	case otherServer, otherGroup, i.self.Group:
 	case i.self.Server:
@@ -159,6 +172,15 @@ func (i *Invented) connect(answer *agentv1alpha1.Answer, to string) {
 		answer.Verdict = agentv1alpha1.Verdict_VERDICT_NOT_FOUND
 		answer.Detail = fmt.Sprintf("there is no server and no group %q in this network", to)
 	}
+}
+
+// is tells a player by UUID where one is asked for, else by name.
+func is(one Person, wanted *agentv1alpha1.Player) bool {
+	if len(wanted.GetUuid()) == 0 {
+		return one.Name == wanted.GetName()
+	}
+	id, err := uuid.Parse(one.UUID)
+	return err == nil && bytes.Equal(id[:], wanted.GetUuid())
 }
 
 // addBoost makes one. The caller holds the lock.

@@ -34,3 +34,22 @@ func TestAPluginSaysWhoIsOnline(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoIsOnlineIsShownInTheInventedNetworkAndMoved(t *testing.T) {
+	host, _ := atNoon()
+	base := serve(t, host)
+	if status, said := ask(t, http.MethodPut, base+PlayersPath, `{"players": [{"name": "Ada", "uuid": "aaaaaaaa-0000-0000-0000-000000000000"}]}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, said)
+	}
+	status, said := ask(t, http.MethodGet, base+NetworkPath, "")
+	network := decoded[Network](t, status, said)
+	own := network.Servers[0]
+	if network.Players != 1 || network.Groups[0].Players != 1 || network.Proxies[0].Players != 1 || *own.Players != 1 || own.FreeSeats != 11 {
+		t.Errorf("the network does not show who is online: %s", said)
+	}
+	for player, want := range map[string]int{"Ada": 200, "aaaaaaaa-0000-0000-0000-000000000000": 200, "Ben": 404, "bbbbbbbb-0000-0000-0000-000000000000": 404} {
+		if status, said := ask(t, http.MethodPost, base+ConnectPath, `{"player": "`+player+`", "to": "arena"}`); status != want {
+			t.Errorf("%s is sent elsewhere: %d %s, want %d", player, status, said, want)
+		}
+	}
+}
