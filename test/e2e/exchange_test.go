@@ -5,7 +5,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,10 +53,10 @@ func TestAnEditReplacesProxiesAndKeepsTheirPlayers(t *testing.T) {
 	awaitWithdrawn(t, old)
 	must(t, crowd.Lost())
 
-	// With the policy Local a node port answers where a ready proxy is.
-	address, err := cluster.AwaitDoor(t.Context(), edge, soon)
-	must(t, err)
-	late := &stage.Crowd{Address: address}
+	// The pod's own address: the Service goes on to the old one until its probe
+	// has failed.
+	fresh := newcomer(t, old)
+	late := &stage.Crowd{Address: net.JoinHostPort(fresh.Status.PodIP, strconv.Itoa(int(podspec.ProxyPort)))}
 	t.Cleanup(func() { late.Leave() })
 	must(t, late.JoinBots(t.Context(), soon, "Late1", "Late2"))
 	must(t, crowd.Lost())
