@@ -55,9 +55,11 @@ func TestWhatAPluginAsksOfTheManagerIsDone(t *testing.T) {
 	ask(t, http.MethodPost, api+local.BoostsPath, `{"replicas": 1, "for": "10m"}`, http.StatusOK)
 	both, err := cluster.AwaitSize(t.Context(), arena, 2, soon)
 	must(t, err)
-	if said := ask(t, http.MethodGet, api+local.NetworkPath, "", http.StatusOK); !strings.Contains(said, both[0]) || !strings.Contains(said, both[1]) {
-		t.Errorf("%v are not in the network: %s", both, said)
-	}
+	// What a server is told of its network is up to a second old.
+	must(t, cluster.Await(t.Context(), fmt.Sprintf("%v in the network", both), soon, func(context.Context) (string, bool) {
+		said := ask(t, http.MethodGet, api+local.NetworkPath, "", http.StatusOK)
+		return said, strings.Contains(said, both[0]) && strings.Contains(said, both[1])
+	}))
 
 	// The new one plays a round that is over at once.
 	short := both[slices.IndexFunc(both, func(name string) bool { return name != servers[arena] })]
