@@ -56,9 +56,9 @@ func TestWhatAPluginAsksOfTheManagerIsDone(t *testing.T) {
 	both, err := cluster.AwaitSize(t.Context(), arena, 2, soon)
 	must(t, err)
 	// What a server is told of its network is up to a second old.
-	must(t, cluster.Await(t.Context(), fmt.Sprintf("%v in the network", both), soon, func(context.Context) (string, bool) {
-		said := ask(t, http.MethodGet, api+local.NetworkPath, "", http.StatusOK)
-		return said, strings.Contains(said, both[0]) && strings.Contains(said, both[1])
+	must(t, cluster.Await(t.Context(), fmt.Sprintf("%v in the network", both), soon, func(ctx context.Context) (string, bool) {
+		said, _, err := askOnce(ctx, http.MethodGet, api+local.NetworkPath, "")
+		return fmt.Sprint(said, err), strings.Contains(said, both[0]) && strings.Contains(said, both[1])
 	}))
 
 	// The new one plays a round that is over at once.
@@ -118,20 +118,30 @@ func send(t *testing.T, method, url, body string) {
 // status.
 func ask(t *testing.T, method, url, body string, status int) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	said, answered, err := askOnce(t.Context(), method, url, body)
+	must(t, err)
+	if answered != status {
+		t.Fatalf("%s %s: %d %s", method, url, answered, said)
+	}
+	return said
+}
+
+// askOnce is the answer and its status.
+func askOnce(ctx context.Context, method, url, body string) (string, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	must(t, err)
+	if err != nil {
+		return "", 0, err
+	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
-	must(t, err)
+	if err != nil {
+		return "", 0, err
+	}
 	defer func() { _ = response.Body.Close() }()
 	said, err := io.ReadAll(response.Body)
-	must(t, err)
-	if response.StatusCode != status {
-		t.Fatalf("%s %s: %s %s", method, url, response.Status, said)
-	}
-	return string(said)
+	return string(said), response.StatusCode, err
 }
 
 // awaitFree waits for the free seats of the world's group, and returns them.
