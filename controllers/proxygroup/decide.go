@@ -101,6 +101,11 @@ type plan struct {
 	recheck  time.Time
 }
 
+// withdraws is true for a proxy that goes out of service in this very pass.
+func (p *plan) withdraws(name string) bool {
+	return slices.ContainsFunc(p.withdraw, func(one intent) bool { return one.name == name })
+}
+
 // ranks are a group's proxies by what can be done to them.
 type ranks struct {
 	inService, leaving []proxy

@@ -224,7 +224,7 @@ func started(pod *corev1.Pod) bool {
 func unplaced(pod *corev1.Pod) (time.Time, string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
-			return condition.LastTransitionTime.Time, condition.Message[:min(len(condition.Message), schedulerWords)]
+			return condition.LastTransitionTime.Time, strings.ToValidUTF8(condition.Message[:min(len(condition.Message), schedulerWords)], "")
 		}
 	}
 	return time.Time{}, ""

@@ -32,15 +32,11 @@ func (r *Reconciler) protect(ctx context.Context, group *v1alpha1.ProxyGroup, se
 // protected says of every pod whether anybody may be on it. One that was
 // withdrawn in this very pass counts as it is from now on.
 func (o observation) protected(decided plan) []budget.Pod {
-	leaving := map[string]bool{}
-	for _, one := range decided.withdraw {
-		leaving[one.name] = true
-	}
 	pods := make([]budget.Pod, 0, len(o.pods))
 	for _, pod := range o.pods {
 		one := o.proxyOf(pod)
 		occupancy := podspec.Vacant
-		if one.standing == serving && one.players != 0 && !leaving[pod.Name] {
+		if one.standing == serving && one.players != 0 && !decided.withdraws(pod.Name) {
 			occupancy = podspec.Occupied
 		}
 		pods = append(pods, budget.Pod{Pod: pod.Pod, Occupancy: occupancy})
