@@ -50,10 +50,7 @@ func TestManagerDoesWhatItMayAndNothingElse(t *testing.T) {
 	eventually(g, func() error { return get(t, env, "production-forwarding", &corev1.Secret{}) }).Should(gomega.Succeed())
 
 	// A smaller group gives its highest world's pod back, and keeps the world.
-	survival := &v1alpha1.ServerGroup{}
-	g.Expect(get(t, env, "survival", survival)).To(gomega.Succeed())
-	survival.Spec.Replicas = new(int32(1))
-	g.Expect(env.Client.Update(t.Context(), survival)).To(gomega.Succeed())
+	edit(t, env, "survival", func(survival *v1alpha1.ServerGroup) { survival.Spec.Replicas = new(int32(1)) })
 	eventually(g, func() []string { return names(t, env, &v1alpha1.ServerList{}, "survival") }).Should(gomega.ConsistOf("survival-0"))
 	g.Expect(names(t, env, &corev1.PersistentVolumeClaimList{}, "survival")).To(gomega.HaveLen(2))
 
@@ -157,6 +154,21 @@ func eventually[T any](g *gomega.WithT, see func() T) gomega.AsyncAssertion {
 func get(t *testing.T, env *testenv.Env, name string, object client.Object) error {
 	t.Helper()
 	return env.Client.Get(t.Context(), client.ObjectKey{Namespace: "minecraft", Name: name}, object)
+}
+
+// edit changes a group as its owner does, beside a manager that writes the
+// group's status meanwhile: a patch says what changes and conflicts with nothing.
+func edit(t *testing.T, env *testenv.Env, name string, change func(*v1alpha1.ServerGroup)) {
+	t.Helper()
+	group := &v1alpha1.ServerGroup{}
+	if err := get(t, env, name, group); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	before := group.DeepCopy()
+	change(group)
+	if err := env.Client.Patch(t.Context(), group, client.MergeFrom(before)); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
 }
 
 // names lists the objects of a group, or of all groups.
