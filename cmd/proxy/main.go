@@ -39,6 +39,7 @@ type options struct {
 	sessionServer, connectionLimits string
 	drainTimeout, linger            time.Duration
 	sessions                        login.SessionLimits
+	transferRate                    float64
 	verbosity                       int
 }
 
@@ -56,6 +57,7 @@ func main() {
 	flag.StringVar(&opts.connectionLimits, "connection-limits", "", "bounds on open connections: total=N,unproven=N,unproven-per-address=N")
 	flag.DurationVar(&opts.drainTimeout, "drain-timeout", time.Hour, "how long a proxy that is told to end waits for its players, until the manager has said so")
 	flag.DurationVar(&opts.linger, "linger", 5*time.Second, "how long a proxy that is told to end serves at least")
+	flag.Float64Var(&opts.transferRate, "transfer-rate", proxy.DefaultTransferRate, "how many players a proxy that must go sends to another one each second")
 	flag.IntVar(&opts.verbosity, "v", 0, "verbosity of the log")
 	flag.Parse()
 	// Relaying makes no garbage: what collecting more often costs is little, and
@@ -96,7 +98,7 @@ func run(ctx context.Context, opts options) error {
 			Directory: opts.channelDir, TokenFile: opts.tokenFile, Version: version, Clock: clock.RealClock{},
 		},
 		Secrets: secrets, StateDir: opts.stateDir, SessionServer: opts.sessionServer, Sessions: opts.sessions, Limits: limits,
-		DrainTimeout: opts.drainTimeout, Linger: opts.linger, Clock: clock.RealClock{},
+		DrainTimeout: opts.drainTimeout, Linger: opts.linger, TransferRate: opts.transferRate, Clock: clock.RealClock{},
 	}, log)
 	if err != nil {
 		return err

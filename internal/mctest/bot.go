@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -76,6 +77,25 @@ type Transferred struct {
 
 func (t *Transferred) Error() string {
 	return "transferred to " + net.JoinHostPort(t.To.Host, strconv.Itoa(int(t.To.Port)))
+}
+
+// Follow waits until the bot is transferred and joins where it was sent, as the
+// game's client does: with the intent to transfer and its cookies. Any other end
+// of the bot is an error.
+func (b *Bot) Follow(ctx context.Context) (*Bot, error) {
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("bot %s waits for a transfer: %w", b.Name(), context.Cause(ctx))
+	}
+	sent, ok := errors.AsType[*Transferred](b.Err())
+	if !ok {
+		return nil, fmt.Errorf("bot %s was not transferred: %w", b.Name(), b.Err())
+	}
+	settings := b.settings
+	settings.Address = net.JoinHostPort(sent.To.Host, strconv.Itoa(int(sent.To.Port)))
+	settings.Host, settings.Intent, settings.Cookies = "", mcproto.IntentTransfer, sent.Cookies
+	return Join(ctx, settings)
 }
 
 // ErrLeft is the end of a bot that was told to leave.
@@ -474,16 +494,25 @@ func (b *Bot) cookie(payload []byte, state mcproto.State, answer int32) error {
 
 func (b *Bot) storeCookie(payload []byte) error {
 	cookie, err := mcproto.ParseStoreCookie(payload)
+	if err != nil {
+		return unfaithful("a cookie that cannot be kept: %w", err)
+	}
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.cookies[cookie.Key] = cookie.Value
-	b.mu.Unlock()
-	return err
+	return nil
 }
 
 func (b *Bot) transferred(payload []byte) error {
 	to, err := mcproto.ParseTransfer(payload)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case b.inBundle:
+		// It is looked at when the bundle ends, which is never.
+		return unfaithful("transferred inside a bundle")
+	case to.Host == "" || to.Port < 1 || to.Port > math.MaxUint16:
+		return unfaithful("transferred to %q port %d", to.Host, to.Port)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

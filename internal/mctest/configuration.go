@@ -231,6 +231,9 @@ func (p *session) cookieResponse(payload []byte) error {
 	p.mu.Lock()
 	_, asked := p.cookies[cookie.Key]
 	delete(p.cookies, cookie.Key)
+	if asked {
+		p.given[cookie.Key] = cookie.Value
+	}
 	p.mu.Unlock()
 	if !asked && p.server.settings.on(UnaskedCookie) {
 		return &broken{UnaskedCookie, fmt.Sprintf("cookie %q was not asked for", cookie.Key)}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -295,6 +296,7 @@ type Client struct {
 	Locale    string
 	Channels  []string                // registered, sorted
 	Messages  []mcproto.PluginMessage // all that came, oldest first
+	Cookies   map[string][]byte       // as answered since the login; nil: it has none
 }
 
 // ClientOf tells what is known of the client of a player in play.
@@ -307,7 +309,7 @@ func (s *Server) ClientOf(name string) (Client, error) {
 	defer player.mu.Unlock()
 	c := Client{
 		Handshake: player.handshake, Address: player.address, Brand: player.brand, Locale: player.locale,
-		Messages: slices.Clone(player.received),
+		Messages: slices.Clone(player.received), Cookies: maps.Clone(player.given),
 	}
 	for channel := range player.channels {
 		c.Channels = append(c.Channels, channel)

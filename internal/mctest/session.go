@@ -40,6 +40,7 @@ type session struct {
 	pings      map[int32]struct{}
 	packs      map[uuid.UUID]struct{} // pushed, without a final status
 	cookies    map[string]struct{}    // asked for
+	given      map[string][]byte      // cookies as the client answered; nil: it has none
 	channels   map[string]struct{}    // registered by the client
 	brand      string
 	locale     string
@@ -60,6 +61,7 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) {
 		pings:      make(map[int32]struct{}),
 		packs:      make(map[uuid.UUID]struct{}),
 		cookies:    make(map[string]struct{}),
+		given:      make(map[string][]byte),
 		channels:   make(map[string]struct{}),
 	}
 	p.end(p.run(ctx))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/time/rate"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 )
@@ -34,6 +35,8 @@ type SessionServer struct {
 	joined   map[string]mcproto.Profile // by server hash
 	status   int                        // answered instead, if not 0
 	asked    int
+	ration   *rate.Limiter // of answers; nil: unlimited
+	rationed int
 }
 
 // sessionProfile is a profile as the session server words it.
@@ -104,6 +107,21 @@ func (s *SessionServer) Fail(status int) {
 	s.status = status
 }
 
+// Ration refuses servers that ask more often from now on, as the real service
+// does: n at once, and n more spread over each minute.
+func (s *SessionServer) Ration(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ration = rate.NewLimiter(rate.Limit(float64(n)/time.Minute.Seconds()), n)
+}
+
+// Rationed is how often a server was refused for asking too often.
+func (s *SessionServer) Rationed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rationed
+}
+
 // Asked is how often a server has asked whether somebody joined.
 func (s *SessionServer) Asked() int {
 	s.mu.Lock()
@@ -122,6 +140,9 @@ func (s *SessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.status != 0:
 		w.WriteHeader(s.status)
+	case asks && s.ration != nil && !s.ration.Allow():
+		s.rationed++
+		w.WriteHeader(http.StatusTooManyRequests)
 	case asks && r.Method == http.MethodGet:
 		s.answer(w, r)
 	case strings.HasSuffix(r.URL.Path, "/join") && r.Method == http.MethodPost:

@@ -193,12 +193,14 @@ func TestWhenTheFirstServerRefusesTheNextIsTried(t *testing.T) {
 	}
 }
 
-func TestAClientThatHoldsRegistriesIsToldWhyItCannotGoOn(t *testing.T) {
+// One with a host to go to comes again: a late refusal leads to the lobby.
+func TestAClientThatHoldsRegistriesAndNamedNoHostIsToldWhy(t *testing.T) {
 	n := newNetwork(t)
 	n.add("lobby-a", rig{}).Refuse(mctest.AfterRegistries, mcproto.Plain("not today"))
 	n.add("lobby-b", rig{})
 	p := n.front()
-	if got := n.ends(n.bot(p, "Ada")); got != "You were disconnected from lobby-a: not today" {
+	b := n.bot(p, "Ada", func(s *mctest.BotSettings) { s.Host = "\x00FORGE" })
+	if got := n.ends(b); got != "You were disconnected from lobby-a: not today" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -5,6 +5,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
 	"github.com/spawnery/spawnery-operator/internal/proxy/session"
+	"github.com/spawnery/spawnery-operator/internal/proxy/ticket"
 	"github.com/spawnery/spawnery-operator/internal/seats"
 )
 
@@ -57,6 +59,9 @@ type Config struct {
 	// Linger is how long a proxy that must go serves at least, also without
 	// players: load balancers take a while to notice.
 	Linger time.Duration
+	// TransferRate is how many players are sent to another proxy each second
+	// while this one must go; 0: DefaultTransferRate.
+	TransferRate float64
 	// Clock drives every wait.
 	Clock clock.WithTicker
 }
@@ -83,6 +88,7 @@ type Proxy struct {
 
 // New prepares a proxy and takes over what an earlier process kept.
 func New(config Config, log logr.Logger) (*Proxy, error) {
+	config.TransferRate = cmp.Or(config.TransferRate, DefaultTransferRate)
 	protocols, err := mcproto.DefaultProtocols()
 	if err != nil {
 		return nil, err
@@ -91,7 +97,11 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	desk, err := login.NewDesk(protocols, sessions)
+	tickets, err := ticket.NewOffice(config.Secrets, config.Clock, nil)
+	if err != nil {
+		return nil, err
+	}
+	desk, err := login.NewDesk(protocols, sessions, tickets)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +124,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	p.book = book
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
-		Secrets: config.Secrets, Commands: commands.NewConsole(store, book), Grants: book,
+		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book,
 		Held: &p.held, Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	p.metrics = newMetrics(p)
@@ -157,6 +167,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { return p.serve(serving) })
 	tasks.Go(func() error { return p.serveHTTP(serving) })
 	tasks.Go(func() error { p.moveOn(serving); return nil })
+	tasks.Go(func() error { p.sendOn(serving); return nil })
 	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {
 		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })

@@ -31,15 +31,16 @@ func newRoster() *roster {
 
 // admit puts the player on the roster. A nil text means that they are; any
 // other is why they may not come in. Authenticated players take the place of
-// whoever is here as them; others leave it to whoever is here and alive, or
-// anybody could throw anybody out.
+// whoever is here as them, and so do those whom a proxy of this network sent:
+// who is here is they. Others leave it to whoever is here and alive, or anybody
+// could throw anybody out.
 func (r *roster) admit(ctx context.Context, player *session.Player, mode login.Mode) *mcproto.Text {
 	for {
 		older := r.put(player)
 		if older == nil {
 			return nil
 		}
-		if mode == login.Offline && older.Alive(ctx) {
+		if mode == login.Offline && !player.Transferred() && older.Alive(ctx) {
 			return new(messages.Text(messages.LoginDuplicate, mcproto.Plain(older.Profile().Name)))
 		}
 		// It may be stuck in a write to a client that is gone.

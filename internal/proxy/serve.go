@@ -203,7 +203,8 @@ func (p *Proxy) list() status.List {
 func (p *Proxy) full(player *session.Player) (int, bool) {
 	view := p.store.View()
 	limit := int(view.Settings.GetPlayerLimit())
-	if !view.Settings.GetEnforcePlayerLimit() || p.book.Holds(player.Identity(), grants.JoinLimit) {
+	// Who was sent here has been in already.
+	if !view.Settings.GetEnforcePlayerLimit() || player.Transferred() || p.book.Holds(player.Identity(), grants.JoinLimit) {
 		return limit, false
 	}
 	// The manager's number is about a second old; this proxy's own is not. A
@@ -221,7 +222,8 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	if !view.Complete() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
 	}
-	if p.withdrawn() && view.Settings.GetRefuseWhileWithdrawn() {
+	refuses := p.withdrawn() && view.Settings.GetRefuseWhileWithdrawn()
+	if refuses && handshake.Intent != mcproto.IntentTransfer {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
 	mode := login.Offline
@@ -233,9 +235,12 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	if err := g.conn.ReadWithin(login.Within); err != nil {
 		return nil, err
 	}
-	client, err := p.desk.Identify(ctx, g.packets, handshake, mode)
+	client, err := p.desk.Identify(ctx, g.packets, handshake, login.Rules{Mode: mode, Network: view.Settings.GetNetwork(), From: g.from})
 	if err != nil {
 		return nil, err
+	}
+	if refuses && client.Ticket == nil {
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
 	player := session.New(p.world, client, mode, g.from)
 	if reason := p.roster.admit(ctx, player, mode); reason != nil {

@@ -11,12 +11,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/uuid"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/permissions"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
+	"github.com/spawnery/spawnery-operator/internal/proxy/ticket"
 )
 
 // Within is how long a client may take from its first byte to the end of its
@@ -67,13 +71,15 @@ func (r *Rejected) Unwrap() error { return r.Cause }
 type Desk struct {
 	protocols *mcproto.Protocols
 	sessions  *SessionServer
+	tickets   *ticket.Office
 	key       *rsa.PrivateKey
 	keyDER    []byte
 	session   uuid.UUID
 }
 
-// NewDesk speaks the given protocols. sessions is asked in online mode.
-func NewDesk(protocols *mcproto.Protocols, sessions *SessionServer) (*Desk, error) {
+// NewDesk speaks the given protocols. sessions is asked in online mode, but for
+// players with a ticket that tickets believes.
+func NewDesk(protocols *mcproto.Protocols, sessions *SessionServer, tickets *ticket.Office) (*Desk, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return nil, fmt.Errorf("making the login key: %w", err)
@@ -82,7 +88,7 @@ func NewDesk(protocols *mcproto.Protocols, sessions *SessionServer) (*Desk, erro
 	if err != nil {
 		return nil, fmt.Errorf("making the login key: %w", err)
 	}
-	return &Desk{protocols: protocols, sessions: sessions, key: key, keyDER: der, session: uuid.New()}, nil
+	return &Desk{protocols: protocols, sessions: sessions, tickets: tickets, key: key, keyDER: der, session: uuid.New()}, nil
 }
 
 // Client is somebody at the desk.
@@ -91,6 +97,25 @@ type Client struct {
 	Handshake mcproto.Handshake
 	Protocol  *mcproto.Protocol
 	Profile   mcproto.Profile
+	// Ticket is what a proxy of this network has sent the client here with; nil
+	// for everybody else.
+	Ticket *ticket.Ticket
+}
+
+// Rules are what a network asks of whoever comes.
+type Rules struct {
+	Mode    Mode
+	Network string
+	// From is the address that the client comes from.
+	From netip.Addr
+}
+
+// Authentication is what a player has who was let in by this mode.
+func (m Mode) Authentication() permissions.Authentication {
+	if m == Online {
+		return permissions.Authenticated
+	}
+	return permissions.Unauthenticated
 }
 
 // ReadHandshake reads a connection's first packet.
@@ -104,7 +129,7 @@ func ReadHandshake(conn *mcproto.Conn) (mcproto.Handshake, error) {
 }
 
 // Identify finds out who the client is. A *Rejected has been told why.
-func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcproto.Handshake, mode Mode) (*Client, error) {
+func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcproto.Handshake, rules Rules) (*Client, error) {
 	protocol, ok := d.protocols.Lookup(handshake.Protocol)
 	if !ok {
 		return nil, d.rejectVersion(conn, handshake.Protocol)
@@ -118,20 +143,70 @@ func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcpro
 		return nil, Reject(conn, handshake.Protocol, messages.Text(messages.LimitProtocol), err)
 	}
 	client := &Client{Conn: conn, Handshake: handshake, Protocol: protocol}
-	switch mode {
-	case Offline:
-		client.Profile = mcproto.Profile{ID: mcproto.OfflineUUID(claimed.Name), Name: claimed.Name}
-	case Online:
-		secret, err := d.encrypt(conn)
-		if err != nil {
-			return nil, fmt.Errorf("encrypting for %s: %w", claimed.Name, err)
-		}
-		client.Profile, err = d.sessions.HasJoined(ctx, claimed.Name, mcproto.ServerHash("", secret, d.keyDER))
-		if err != nil {
-			return nil, Reject(conn, handshake.Protocol, reasonOf(err), err)
+	if handshake.Intent == mcproto.IntentTransfer {
+		if client.Ticket, err = d.askTicket(ctx, conn, claimed.Name, rules); err != nil {
+			return nil, fmt.Errorf("asking %s for a ticket: %w", claimed.Name, err)
 		}
 	}
+	if err := d.identify(ctx, client, claimed.Name, rules.Mode); err != nil {
+		return nil, err
+	}
 	return client, nil
+}
+
+// identify sets the profile of a client whose ticket, if any, is good. Also with
+// a ticket the connection is encrypted where all others are.
+func (d *Desk) identify(ctx context.Context, client *Client, name string, mode Mode) error {
+	if mode == Offline {
+		client.Profile = mcproto.Profile{ID: mcproto.OfflineUUID(name), Name: name}
+		return nil
+	}
+	proof := bySession
+	if client.Ticket != nil {
+		proof = byTicket
+	}
+	secret, err := d.encrypt(client.Conn, proof)
+	if err != nil {
+		return fmt.Errorf("encrypting for %s: %w", name, err)
+	}
+	if client.Ticket != nil {
+		client.Profile = client.Ticket.Profile
+		return nil
+	}
+	client.Profile, err = d.sessions.HasJoined(ctx, name, mcproto.ServerHash("", secret, d.keyDER))
+	if err != nil {
+		return Reject(client.Conn, client.Handshake.Protocol, reasonOf(err), err)
+	}
+	return nil
+}
+
+// askTicket asks a client that was sent here for its ticket. One without, or
+// with one that is not believed, logs in like any other; an error says that the
+// client keeps to no protocol.
+func (d *Desk) askTicket(ctx context.Context, conn *mcproto.Conn, name string, rules Rules) (*ticket.Ticket, error) {
+	if err := conn.WritePacket(mcproto.LoginCookieRequest, mcproto.NewWriter().String(ticket.CookieKey).Bytes()); err != nil {
+		return nil, err
+	}
+	payload, err := expect(conn, mcproto.LoginCookieResponse)
+	if err != nil {
+		return nil, err
+	}
+	log := logr.FromContextOrDiscard(ctx).WithValues("player", name, "from", rules.From.String())
+	cookie, err := mcproto.ParseCookieResponse(payload)
+	if err != nil {
+		log.Info("a ticket was not believed", "cause", err.Error())
+		return nil, nil
+	}
+	if cookie.Key != ticket.CookieKey || cookie.Value == nil {
+		return nil, nil
+	}
+	bearer := ticket.Bearer{Name: name, Address: rules.From, Network: rules.Network, Authentication: rules.Mode.Authentication()}
+	taken, err := d.tickets.Take(ctx, cookie.Value, bearer)
+	if err != nil {
+		log.Info("a ticket was not believed", "cause", err.Error())
+		return nil, nil
+	}
+	return taken, nil
 }
 
 // rejectVersion answers a client whose version nobody here speaks; in plain
@@ -146,11 +221,19 @@ func (d *Desk) rejectVersion(conn *mcproto.Conn, number int32) error {
 	return Reject(conn, number, mcproto.Plain(reason.String()), nil)
 }
 
+// proof is how a client shows who it is.
+type proof int
+
+const (
+	bySession proof = iota // at the session server
+	byTicket
+)
+
 // encrypt agrees on a secret with the client and turns encryption on.
-func (d *Desk) encrypt(conn *mcproto.Conn) ([]byte, error) {
+func (d *Desk) encrypt(conn *mcproto.Conn, by proof) ([]byte, error) {
 	token := make([]byte, tokenSize)
 	_, _ = rand.Read(token) // never fails, by its documentation
-	request := mcproto.EncryptionRequest{PublicKey: d.keyDER, VerifyToken: token, Authenticate: true}
+	request := mcproto.EncryptionRequest{PublicKey: d.keyDER, VerifyToken: token, Authenticate: by == bySession}
 	if err := conn.WritePacket(mcproto.LoginEncryption, request.Payload()); err != nil {
 		return nil, err
 	}

@@ -89,6 +89,7 @@ func (d *dialect) fromServerInConfiguration(p *mcproto.Protocol) {
 	d.configFromServer.set(ids.KeepAlive, (*Player).onKeepAlive)
 	d.configFromServer.set(ids.Ping, (*Player).onPing)
 	d.configFromServer.set(ids.CookieRequest, (*Player).onCookieRequest)
+	d.configFromServer.set(ids.StoreCookie, (*Player).onStoreCookie)
 	d.configFromServer.set(ids.ResourcePackPush, (*Player).onPackPush)
 }
 
@@ -102,5 +103,6 @@ func (d *dialect) fromServerInPlay(p *mcproto.Protocol) {
 	d.playFromServer.set(ids.KeepAlive, (*Player).onKeepAlive)
 	d.playFromServer.set(ids.Ping, (*Player).onPing)
 	d.playFromServer.set(ids.CookieRequest, (*Player).onCookieRequest)
+	d.playFromServer.set(ids.StoreCookie, (*Player).onStoreCookie)
 	d.playFromServer.set(ids.ResourcePackPush, (*Player).onPackPush)
 }

@@ -28,10 +28,9 @@ const (
 // direct decides where the player is until ctx ends.
 func (p *Player) direct(ctx context.Context) {
 	defer p.leaveCurrent()
-	p.journey = p.begin(routing.ByChoice)
-	p.journey.first = p.forced()
+	p.journey = p.takeUp()
 	for _, group := range p.journey.first {
-		if !p.mayJoin(group) {
+		if !p.mayJoin(group) && !p.Transferred() {
 			p.onLanding(messages.Text(messages.JoinDenied, p.groupName(group)))
 		}
 	}
@@ -44,6 +43,8 @@ func (p *Player) direct(ctx context.Context) {
 				p.carryOut(ctx, o)
 			case l := <-p.lost:
 				p.onLost(l)
+			case d := <-p.leaves:
+				p.depart(ctx, d)
 			}
 		}
 	}
@@ -92,6 +93,9 @@ func (p *Player) settle(ctx context.Context) bool {
 			<-ctx.Done()
 			break
 		}
+		if p.departed(ctx) {
+			break
+		}
 		if p.current != nil {
 			if p.awaitWorld(ctx) {
 				return true
@@ -132,8 +136,10 @@ func (p *Player) awaitWorld(ctx context.Context) bool {
 	case l := <-p.lost:
 		p.onLost(l)
 		if p.current == nil && p.screen.now() == phaseFilled {
-			p.giveUp(errFilled)
+			p.giveUp(ctx, errFilled)
 		}
+	case d := <-p.leaves:
+		p.depart(ctx, d)
 	case <-ctx.Done():
 	}
 	return false
@@ -145,6 +151,11 @@ func (p *Player) search(ctx context.Context) (*placing.Place, error) {
 	now := p.world.Clock.Now()
 	view := p.world.Store.View()
 	p.journey.forget(view)
+	if p.journey.back != "" {
+		if place := p.searchBack(ctx); place != nil {
+			return place, nil
+		}
+	}
 	request := p.request(p.journey.claim)
 	groups := inOrder(p.journey.first, view.Settings.GetFallbackGroups())
 	request.Groups = p.joinable(groups)
@@ -213,7 +224,7 @@ func (p *Player) request(claim routing.Claim) placing.Request {
 // is reason to look again. What a client shows there is its own.
 func (p *Player) hold(ctx context.Context, group string, changed <-chan struct{}) {
 	if err := p.toConfiguration(ctx); err != nil {
-		p.giveUp(err)
+		p.giveUp(ctx, err)
 		return
 	}
 	p.stand(func(s *Standing) { s.Waiting = group })
@@ -223,6 +234,8 @@ func (p *Player) hold(ctx context.Context, group string, changed <-chan struct{}
 	select {
 	case <-ctx.Done():
 	case <-changed:
+	case d := <-p.leaves:
+		p.depart(ctx, d)
 	case <-timer.C():
 	}
 }
@@ -253,7 +266,10 @@ func (p *Player) keepAlive(ctx context.Context) context.CancelFunc {
 
 // giveUp ends a stay that no server can take over any more. The director goes
 // on until the client's reader has seen it end.
-func (p *Player) giveUp(err error) {
+func (p *Player) giveUp(ctx context.Context, err error) {
+	if errors.Is(err, errFilled) && p.tryElsewhere(ctx) {
+		return
+	}
 	p.log.Info("a player cannot be taken to another server", "cause", err.Error())
 	if p.journey != nil && p.journey.told {
 		p.Disconnect(p.journey.why)

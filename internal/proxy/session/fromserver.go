@@ -3,6 +3,8 @@
 package session
 
 import (
+	"fmt"
+
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 )
 
@@ -133,7 +135,36 @@ func (p *Player) onCookieRequest(l *link, f *mcproto.Frame) error {
 	if err != nil {
 		return err
 	}
+	if reserved(key) {
+		return p.keepCookie(l, key)
+	}
 	return p.relayQuestion(l, question{topic: topicCookie, key: key}, f)
+}
+
+// keepCookie answers a server that asks for a cookie of the proxies as a client
+// does that has none: a ticket is as good as its player.
+func (p *Player) keepCookie(l *link, key string) error {
+	id := p.client.Protocol.ConfigServer.CookieResponse
+	if l.state == mcproto.StatePlay {
+		id = p.client.Protocol.PlayServer.CookieResponse
+	}
+	if err := l.conn.WritePacket(id, mcproto.Cookie{Key: key}.ResponsePayload()); err != nil {
+		return fmt.Errorf("answering %s: %w", l.name, err)
+	}
+	return nil
+}
+
+// onStoreCookie leaves out what a server would store in the proxies' name.
+func (p *Player) onStoreCookie(_ *link, f *mcproto.Frame) error {
+	payload, err := f.Payload()
+	if err != nil {
+		return err
+	}
+	cookie, err := mcproto.ParseStoreCookie(payload)
+	if err == nil && reserved(cookie.Key) {
+		return nil
+	}
+	return p.relay(f)
 }
 
 func (p *Player) onPackPush(l *link, f *mcproto.Frame) error {

@@ -37,8 +37,8 @@ type habits struct {
 	earlyBytes  int
 }
 
-// reserved reports whether a channel belongs to the proxy: a client that sends
-// on it claims to be one.
+// reserved reports whether a channel, or a cookie, belongs to the proxies: a
+// client that sends on it claims to be one.
 func reserved(channel string) bool {
 	return channel == "bungeecord:main" || channel == "BungeeCord" || strings.HasPrefix(channel, "spawnery:")
 }

@@ -4,6 +4,8 @@ package session
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -34,6 +36,10 @@ type journey struct {
 	deadline time.Time     // when one is sent away
 	shunned  map[string]shun
 	first    []string // groups that are tried before the fallback groups
+	back     string   // the server to go back to before all; empty: none
+	// returning is the server that back was.
+	returning string
+	refusals  int // transfers of this search
 	// why is what a player without a place is told at the end: the last word
 	// of a server, or of the one they lost. Empty: there is no better word.
 	why     mcproto.Text
@@ -76,6 +82,17 @@ func (j *journey) forget(view *directory.View) {
 			delete(j.shunned, name)
 		}
 	}
+}
+
+// avoided names servers that this journey never leads to.
+func (j *journey) avoided() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(j.shunned)) {
+		if j.shunned[name].always && len(names) < maxAvoided {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // excluded names the servers this journey does not lead to now.

@@ -151,7 +151,7 @@ func (p *Player) move(ctx context.Context, o order) error {
 		p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(was.name), messages.Text(o.why)))
 	}
 	if err := p.enter(ctx, l); err != nil {
-		p.giveUp(err)
+		p.giveUp(ctx, err)
 		return err
 	}
 	return nil

@@ -28,6 +28,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
+	"github.com/spawnery/spawnery-operator/internal/proxy/ticket"
 	"github.com/spawnery/spawnery-operator/internal/routing"
 )
 
@@ -56,6 +57,7 @@ type World struct {
 	Store    *directory.Store
 	Finder   *placing.Finder
 	Secrets  [][]byte // what is forwarded is signed with one of them
+	Tickets  *ticket.Office
 	Commands Commands
 	Grants   Grants
 	// Moved is told when a player came, went or moved. It must not block.
@@ -92,6 +94,7 @@ type Player struct {
 	identity permissions.Player
 	address  netip.Addr
 	log      logr.Logger
+	came     time.Time
 
 	questions questions
 	habits    habits
@@ -102,6 +105,7 @@ type Player struct {
 
 	lost     chan *link // servers that ended by themselves
 	orders   chan order
+	leaves   chan Departure
 	standing atomic.Pointer[Standing]
 	current  *link    // the director's own
 	journey  *journey // the director's own
@@ -119,23 +123,21 @@ type Player struct {
 func New(world *World, client *login.Client, mode login.Mode, address netip.Addr) *Player {
 	p := &Player{
 		world: world, client: client, conn: client.Conn, dialect: dialectOf(client.Protocol), address: address,
-		identity: permissions.Player{Name: client.Profile.Name, UUID: client.Profile.ID.String(), Authentication: authentication(mode)},
+		identity: permissions.Player{Name: client.Profile.Name, UUID: client.Profile.ID.String(), Authentication: mode.Authentication()},
 		log:      world.Log.WithValues("player", client.Profile.Name),
 		state:    mcproto.StateConfiguration,
 		rate:     guard.NewRate(world.Clock, guard.RateBeforePlay),
 		lost:     make(chan *link, 1),
 		orders:   make(chan order, 1),
+		leaves:   make(chan Departure, 1),
+		came:     world.Clock.Now(),
 		gone:     make(chan struct{}),
+	}
+	if client.Ticket != nil {
+		p.screen.landing = client.Ticket.Landing
 	}
 	p.standing.Store(&Standing{})
 	return p
-}
-
-func authentication(mode login.Mode) permissions.Authentication {
-	if mode == login.Online {
-		return permissions.Authenticated
-	}
-	return permissions.Unauthenticated
 }
 
 // Identity is the player as permissions know them.

@@ -3,12 +3,17 @@
 package session
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/ticket"
 )
+
+// errGone ends a stay whose client was sent elsewhere and has not hung up.
+var errGone = errors.New("the client was sent to another proxy")
 
 // phase is what the client expects of packets sent to it.
 type phase int
@@ -27,6 +32,8 @@ const (
 	// phaseLeaving: told to go back to configuration, which it has not
 	// acknowledged. Nothing may be sent.
 	phaseLeaving
+	// phaseGone: sent to another proxy. It hangs up, and reads nothing more.
+	phaseGone
 )
 
 // screen is the client as the receiver of packets. Whoever changes its phase,
@@ -126,7 +133,7 @@ func (s *screen) keepAlive(p *Player, who asker) (bool, error) {
 	case phaseFresh, phaseFilled:
 	case phaseEntering, phasePlaying:
 		id = protocol.PlayClient.KeepAlive
-	case phaseLeaving:
+	case phaseLeaving, phaseGone:
 		return false, nil
 	}
 	number := rand.Int64()
@@ -142,7 +149,7 @@ func (s *screen) cookie(p *Player, key string, who asker) (bool, error) {
 	case phaseFresh, phaseFilled:
 	case phaseEntering, phasePlaying:
 		id = protocol.PlayClient.CookieRequest
-	case phaseLeaving:
+	case phaseLeaving, phaseGone:
 		return false, nil
 	}
 	p.questions.ask(question{topic: topicCookie, key: key}, who)
@@ -157,6 +164,8 @@ func (s *screen) disconnect(p *Player, reason mcproto.Text) error {
 	case phaseFresh, phaseFilled, phaseLeaving:
 	case phaseEntering, phasePlaying:
 		id = protocol.PlayClient.Disconnect
+	case phaseGone:
+		return errGone
 	}
 	return p.conn.WritePacket(id, mcproto.DisconnectPayload(mcproto.StateConfiguration, protocol.Number, reason))
 }
@@ -171,18 +180,51 @@ func (s *screen) leave(p *Player) (<-chan struct{}, error) {
 		return done, nil
 	case phaseLeaving:
 		return s.acked, nil
+	case phaseGone:
+		return nil, errGone
 	case phaseEntering, phasePlaying:
 	}
 	ids := p.client.Protocol.PlayClient
-	if p.bundled {
-		p.bundled = false
-		if err := p.conn.QueuePacket(ids.Bundle, nil); err != nil {
-			return nil, err
-		}
+	if err := s.closeBundle(p); err != nil {
+		return nil, err
 	}
 	p.questions.ask(question{topic: topicConfiguration}, asker{})
 	s.phase, s.acked = phaseLeaving, make(chan struct{})
 	return s.acked, p.conn.WritePacket(ids.StartConfiguration, nil)
+}
+
+// closeBundle ends a bundle that a server left open: what is in one is looked at
+// when it ends.
+func (s *screen) closeBundle(p *Player) error {
+	if !p.bundled {
+		return nil
+	}
+	p.bundled = false
+	return p.conn.QueuePacket(p.client.Protocol.PlayClient.Bundle, nil)
+}
+
+// depart sends the client to another address, with a ticket unless that is
+// empty.
+func (s *screen) depart(p *Player, to mcproto.Transfer, sealed []byte) error {
+	store, transfer := p.client.Protocol.ConfigClient.StoreCookie, p.client.Protocol.ConfigClient.Transfer
+	switch s.phase {
+	case phaseFresh, phaseFilled:
+	case phaseEntering, phasePlaying:
+		store, transfer = p.client.Protocol.PlayClient.StoreCookie, p.client.Protocol.PlayClient.Transfer
+		if err := s.closeBundle(p); err != nil {
+			return err
+		}
+	case phaseLeaving, phaseGone:
+		return errGone
+	}
+	if len(sealed) > 0 {
+		cookie := mcproto.Cookie{Key: ticket.CookieKey, Value: sealed}
+		if err := p.conn.QueuePacket(store, cookie.StorePayload()); err != nil {
+			return err
+		}
+	}
+	s.phase = phaseGone
+	return p.conn.WritePacket(transfer, to.Payload())
 }
 
 // left is called when the client says that it is in configuration.

@@ -11,6 +11,7 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/backend"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
 )
 
@@ -34,10 +35,13 @@ func (p *Player) travel(ctx context.Context, place *placing.Place) {
 	conn, err := p.logIn(ctx, place)
 	if err != nil {
 		p.journey.learn(place.Server.GetName(), err, p.world.Clock.Now())
+		if name := place.Server.GetName(); name == p.journey.returning {
+			p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(name), refusalText(name, err)))
+		}
 		return
 	}
 	if err := p.enter(ctx, newLink(place, conn)); err != nil {
-		p.giveUp(err)
+		p.giveUp(ctx, err)
 	}
 }
 
@@ -71,6 +75,9 @@ func (p *Player) logIn(ctx context.Context, place *placing.Place) (*mcproto.Conn
 // askCookie asks the client for a cookie on behalf of a server that is being
 // logged in to.
 func (p *Player) askCookie(ctx context.Context, key string) []byte {
+	if reserved(key) {
+		return nil
+	}
 	answer := make(chan []byte, 1)
 	asked := false
 	p.screen.show(p, func(s *screen) error {
