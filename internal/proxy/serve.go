@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
@@ -216,20 +217,30 @@ func (p *Proxy) full(player *session.Player) (int, bool) {
 	return limit, players >= limit
 }
 
+// refuses reports whether nobody new gets in, because this way in is about to
+// go.
+func (p *Proxy) refuses() bool {
+	return p.withdrawn() && p.store.View().Settings.GetRefuseWhileWithdrawn()
+}
+
+func modeOf(settings *agentv1alpha1.ProxySettings) login.Mode {
+	if settings.GetOnlineMode() {
+		return login.Online
+	}
+	return login.Offline
+}
+
 // logIn takes a client to its configuration phase and onto the roster.
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
 	if !view.Complete() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
 	}
-	refuses := p.withdrawn() && view.Settings.GetRefuseWhileWithdrawn()
-	if refuses && handshake.Intent != mcproto.IntentTransfer {
+	// Who was sent here is known only with their ticket.
+	if p.refuses() && handshake.Intent != mcproto.IntentTransfer {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
-	mode := login.Offline
-	if view.Settings.GetOnlineMode() {
-		mode = login.Online
-	}
+	mode := modeOf(view.Settings)
 	ctx, cancel := context.WithTimeout(ctx, login.Within)
 	defer cancel()
 	if err := g.conn.ReadWithin(login.Within); err != nil {
@@ -239,7 +250,7 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	if err != nil {
 		return nil, err
 	}
-	if refuses && client.Ticket == nil {
+	if client.Ticket == nil && p.refuses() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
 	player := session.New(p.world, client, mode, g.from)
