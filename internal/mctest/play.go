@@ -55,8 +55,6 @@ func (p *session) spawn(joins int) error {
 		{ids.Login, login},
 		{ids.Commands, commandTree(p.commands()...)},
 		{ids.PlayerPosition, p.game.Position},
-		{ids.SystemChat, p.chat(WelcomePrefix + p.server.settings.Name)},
-		{ids.SystemChat, p.chat(fmt.Sprintf("This world has seen %d joins", joins))},
 	} {
 		err := p.send(mcproto.StatePlay, packet.id, packet.payload)
 		if errors.Is(err, errEnded) {
@@ -64,6 +62,17 @@ func (p *session) spawn(joins int) error {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if err := p.sendWorld(); err != nil {
+		return err
+	}
+	for _, line := range []string{
+		WelcomePrefix + p.server.settings.Name,
+		fmt.Sprintf("This world has seen %d joins", joins),
+	} {
+		if err := p.say(line); err != nil {
 			return err
 		}
 	}

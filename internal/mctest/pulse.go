@@ -72,8 +72,7 @@ func (p *session) traffic() func() {
 	if settings == (Traffic{}) {
 		return func() {}
 	}
-	// The id is one the table does not name and clients skip.
-	filler := p.protocol.PlayClient.Login + 2
+	filler := p.filler()
 	small, large := make([]byte, 20), noise(8<<10)
 	tick, smallSent, largeSent := 0, 0, 0
 	return p.every(time.Second/ticks, func() error {
@@ -96,6 +95,37 @@ func (p *session) traffic() func() {
 		return errors.Join(err, p.conn.Flush())
 	})
 }
+
+// worldPiece is about the size of a chunk.
+const worldPiece = 16 << 10
+
+// sendWorld sends the world as fast as it is taken.
+func (p *session) sendWorld() error {
+	world := p.server.settings.World
+	piece := noise(worldPiece)
+	if world.Content == Terrain {
+		// Some bytes of the noise are the beginning of a run.
+		const run = 6
+		for i := range piece {
+			piece[i] = piece[i-i%run]
+		}
+	}
+	for sent := 0; sent < world.Bytes; sent += len(piece) {
+		// The bound on a write is for each piece: a line may be slow.
+		p.deadline()
+		err := p.send(mcproto.StatePlay, p.filler(), piece[:min(len(piece), world.Bytes-sent)])
+		if errors.Is(err, errEnded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filler is the id of a packet that the table does not name and clients skip.
+func (p *session) filler() int32 { return p.protocol.PlayClient.Login + 2 }
 
 // every calls do at each interval until it fails or the returned function is
 // called, which waits for the end.

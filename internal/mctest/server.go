@@ -46,6 +46,7 @@ type Server struct {
 	conns      map[net.Conn]struct{}
 	refusals   map[Stage]mcproto.Text
 	violations []Violation
+	most       int // players there ever were at once
 	nextEntity int32
 	failure    error
 }
@@ -198,6 +199,13 @@ func (s *Server) Players() []mcproto.Profile {
 // Joins is how many players have ever joined this world.
 func (s *Server) Joins() int { return s.world.joins() }
 
+// Most is the most players that were ever there at once.
+func (s *Server) Most() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
 // Violations lists the rules that peers have broken, in order.
 func (s *Server) Violations() []Violation {
 	s.mu.Lock()
@@ -297,6 +305,7 @@ func (s *Server) enter(player *session) (int, error) {
 		return 0, &refused{reason: duplicateLogin()}
 	}
 	s.players[key] = player
+	s.most = max(s.most, len(s.players))
 	s.mu.Unlock()
 	s.logf("%s joined the game", player.profile.Name)
 	s.notifyJoined(player.profile)

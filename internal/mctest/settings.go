@@ -64,6 +64,7 @@ type Settings struct {
 	SaveDelay    time.Duration // of each save
 	FlushDelay   time.Duration // more of it, of one that finds the world changed since the last
 	Traffic      Traffic
+	World        World
 
 	Log   io.Writer // the server's console; nowhere if nil
 	Clock clock.WithTicker
@@ -80,6 +81,23 @@ type Traffic struct {
 	Small int // packets of 20 bytes
 	Large int // packets of 8 KiB that hardly compress
 }
+
+// World is what everybody is sent who joins, before they are greeted.
+type World struct {
+	Bytes   int // none if 0
+	Content WorldContent
+}
+
+// WorldContent says how well a world compresses.
+type WorldContent int
+
+// The contents.
+const (
+	// Terrain shrinks to about a third, as chunks of the game do.
+	Terrain WorldContent = iota
+	// Noise does not shrink.
+	Noise
+)
 
 const (
 	defaultKeepAlive = 10 * time.Second

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +48,7 @@ type network struct {
 // server is a game server with its agent, as the directory shows it.
 type server struct {
 	*mctest.Server
-	agent *seatstest.Agent
+	agent *seatstest.Agent // nil beside a whole agent
 	entry *agentv1alpha1.DirectoryServer
 }
 
@@ -80,6 +81,7 @@ type rig struct {
 	playable, slots int
 	settings        mctest.Settings
 	plain           bool // without forwarding, and not said to have any
+	whole           bool // with the agent of a pod instead of a stand-in
 }
 
 // add starts a server whose group is its name up to the dash, and publishes it.
@@ -102,6 +104,9 @@ func (n *network) start(name string, r rig) *server {
 	r.settings.Name, r.settings.MaxPlayers = name, r.slots
 	if !r.plain && r.settings.ForwardingSecret == "" {
 		r.settings.ForwardingSecret = secret
+	}
+	if r.whole {
+		return n.startPod(name, r)
 	}
 	game, err := mctest.Start(n.ctx, r.settings)
 	if err != nil {
@@ -237,7 +242,12 @@ func (n *network) front(changes ...func(*Config)) *Proxy {
 
 func listen(t testing.TB) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return listenOn(t, "127.0.0.1")
+}
+
+func listenOn(t testing.TB, ip string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,6 +309,20 @@ func (n *network) ends(b *mctest.Bot) string {
 		return d.Reason.String()
 	}
 	return fmt.Sprint("without a reason: ", b.Err())
+}
+
+// answers reports whether a page can be had.
+func answers(ctx context.Context, page string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
 
 // eventually waits for a condition.

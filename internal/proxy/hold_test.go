@@ -4,9 +4,7 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
-	"github.com/spawnery/spawnery-operator/internal/mctest"
 )
 
 // waiting is what the proxy reports of players without a place.
@@ -168,94 +165,6 @@ func evidence(short, full int) int {
 		return full
 	}
 	return short
-}
-
-// The player waits in the configuration phase, 150 ms away, with keep-alives on
-// their way, when a server appears: nothing of it may reach the strict server.
-func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
-	joins := evidence(100, 500)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d, %d joins", seed, joins)
-	random := rand.New(rand.NewPCG(seed, 0))
-	n := newNetwork(t)
-	p := n.front()
-	bots := make([]*mctest.Bot, 0, joins)
-	appears := time.Duration(random.IntN(11_000)) * time.Millisecond
-	lobby := n.start("lobby-a", rig{playable: 2 * joins, slots: 2 * joins})
-	open := time.AfterFunc(appears, func() {
-		n.mu.Lock()
-		n.servers["lobby-a"] = lobby
-		n.mu.Unlock()
-		n.publish()
-	})
-	defer open.Stop()
-	for i := range joins {
-		b := n.bot(p, fmt.Sprint("player", i), func(s *mctest.BotSettings) { s.Latency, s.Moves = 150*time.Millisecond, 5 })
-		bots = append(bots, b)
-		time.Sleep(time.Duration(random.IntN(int(6*time.Second) / joins)))
-	}
-	for _, b := range bots {
-		n.on(b, "lobby-a")
-	}
-	time.Sleep(time.Second) // late answers have arrived by then
-	disconnected := 0
-	for _, b := range bots {
-		if b.Err() != nil {
-			disconnected++
-			t.Errorf("%s: %v", b.Name(), b.Err())
-		}
-	}
-	there := len(lobby.Players())
-	if there != joins {
-		t.Errorf("%d of %d are there", there, joins)
-	}
-	n.unharmed()
-	t.Logf("a server appeared after %s: %d joined, %d were disconnected", appears, there, disconnected)
-}
-
-func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
-	const players, seats = 200, 12
-	n := newNetwork(t)
-	n.settings.HoldSeconds = 0
-	n.settings.FallbackGroups = []string{"bedwars"}
-	// More slots than playable seats: only the agent keeps the others out.
-	bedwars := n.add("bedwars-a", rig{playable: seats, slots: seats * 2})
-	bedwars.entry.Slots = seats
-	n.publish()
-	proxies := []*Proxy{n.front(), n.front()}
-	bots := make([]*mctest.Bot, players)
-	for i := range bots {
-		bots[i] = n.bot(proxies[i%2], fmt.Sprint("player", i))
-	}
-	in, told := 0, map[string]int{}
-	n.eventually("everybody is in or told why not", func() bool {
-		in, told = 0, map[string]int{}
-		for _, b := range bots {
-			if b.Server() != "" {
-				in++
-			} else if d, ok := errors.AsType[*mctest.Disconnected](b.Err()); ok {
-				told[d.Reason.String()]++
-			}
-		}
-		return in+told["This round is full."] == players
-	})
-	if in != seats || bedwars.Joins() != seats || bedwars.agent.Most() != seats {
-		t.Errorf("%d are in, %d joined, at most %d seats were taken", in, bedwars.Joins(), bedwars.agent.Most())
-	}
-	n.unharmed()
-}
-
-func TestTwoProxiesSpreadPlayersOverTwoLobbies(t *testing.T) {
-	n := newNetwork(t)
-	a, b := n.add("lobby-a", rig{}), n.add("lobby-b", rig{})
-	proxies := []*Proxy{n.front(), n.front()}
-	for i := range 60 {
-		n.joined(proxies[min(i%3, 1)], fmt.Sprint("player", i))
-		n.eventually("everybody is counted", func() bool { return len(a.Players())+len(b.Players()) == i+1 })
-		if d := len(a.Players()) - len(b.Players()); d < -1 || d > 1 {
-			t.Fatalf("after %d players: %d and %d", i+1, len(a.Players()), len(b.Players()))
-		}
-	}
 }
 
 func TestManyAtOnceAreSpreadToo(t *testing.T) {
