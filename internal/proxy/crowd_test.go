@@ -133,7 +133,7 @@ func TestARushThroughTwoProxiesFillsExactlyTheSeats(t *testing.T) {
 }
 
 func TestADrainOverFiveLobbiesOvershootsNoneAndDisconnectsNobody(t *testing.T) {
-	const players, lobbies, limit = 340, 5, 70
+	const players, lobbies, limit = 340 / crowdShare, 5, 70 / crowdShare
 	n := newNetwork(t)
 	leaving := n.add("lobby-a", rig{playable: players, whole: true})
 	proxies := []*Proxy{n.front(), n.front()}
@@ -175,7 +175,7 @@ func TestADrainOverFiveLobbiesOvershootsNoneAndDisconnectsNobody(t *testing.T) {
 // The player waits in the configuration phase, 150 ms away, with keep-alives on
 // their way, when a server appears: nothing of it may reach the strict server.
 func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
-	const joins = 500
+	const joins = 500 / crowdShare
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d, %d joins", seed, joins)
 	random := rand.New(rand.NewPCG(seed, 0))

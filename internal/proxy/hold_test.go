@@ -5,7 +5,6 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -156,15 +155,6 @@ func TestAHeldClientIsKeptAlive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// evidence is how large the trials are that a release is judged by; the short
-// form runs with every test.
-func evidence(short, full int) int {
-	if os.Getenv("SPAWNERY_EVIDENCE") != "" {
-		return full
-	}
-	return short
 }
 
 func TestManyAtOnceAreSpreadToo(t *testing.T) {
