@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,15 @@ func newNetwork(t *testing.T) *network {
 
 // patience bounds a test on a machine with other work to do.
 const patience = 5 * time.Minute
+
+// evidence is how large the trials are that a release is judged by; the short
+// form runs with every test.
+func evidence(short, full int) int {
+	if os.Getenv("SPAWNERY_EVIDENCE") != "" {
+		return full
+	}
+	return short
+}
 
 // newNetworkAlone is for tests that measure.
 func newNetworkAlone(t testing.TB) *network {
