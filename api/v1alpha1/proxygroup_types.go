@@ -255,6 +255,62 @@ type ProxyProtocol struct {
 	TrustedCIDRs []string `json:"trustedCIDRs,omitempty"`
 }
 
+// RateLimits bound how often one address may log in or ask for the server list
+// at one proxy. One address is an IPv4 address or an IPv6 /64. An IPv4 /24 and an
+// IPv6 /48 get ten times as much together.
+//
+// +kubebuilder:validation:MinProperties=1
+type RateLimits struct {
+	// loginsPerSecond is how many logins an address gets back each second, after
+	// loginBurst of them. Further ones are refused with a message that says when
+	// to try again; nobody who is in is affected. Default: 1.
+	//
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	LoginsPerSecond int32 `json:"loginsPerSecond,omitempty"`
+
+	// loginBurst is how many logins of an address are taken at once. Default: 20.
+	//
+	// +optional
+	// +default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	LoginBurst int32 `json:"loginBurst,omitempty"`
+
+	// statusPerSecond is how many requests of the server list an address gets back
+	// each second, after statusBurst of them. Further ones are closed unanswered.
+	// Default: 10.
+	//
+	// +optional
+	// +default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	StatusPerSecond int32 `json:"statusPerSecond,omitempty"`
+
+	// statusBurst is how many requests of the server list an address may make at
+	// once. Default: 50.
+	//
+	// +optional
+	// +default=50
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	StatusBurst int32 `json:"statusBurst,omitempty"`
+
+	// exemptCIDRs are ranges of addresses that no rate holds for, such as those of
+	// a school, a LAN party, a monitor or bots of a test. Default: none.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=43
+	// +kubebuilder:validation:items:XValidation:rule="isCIDR(self)",message="exemptCIDRs must be ranges of addresses such as 10.0.0.0/8"
+	ExemptCIDRs []string `json:"exemptCIDRs,omitempty"`
+}
+
 // ProxyConfig is what the proxies show and enforce.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -304,6 +360,14 @@ type ProxyConfig struct {
 	//
 	// +optional
 	ProxyProtocol ProxyProtocol `json:"proxyProtocol,omitzero"`
+
+	// rateLimits bound how often one address may log in or ask for the server
+	// list, before anybody is authenticated and, with proxyProtocol, by the
+	// player's address. Default: 1 login a second after 20, 10 requests of the
+	// server list a second after 50, nobody exempt.
+	//
+	// +optional
+	RateLimits RateLimits `json:"rateLimits,omitzero"`
 }
 
 // ProxyDrain bounds how long a proxy waits for its players to leave.

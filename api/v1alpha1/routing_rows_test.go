@@ -48,6 +48,36 @@ func proxyBoundsRows() map[string]admissionRow {
 	}
 }
 
+func rateLimitRows() map[string]admissionRow {
+	return map[string]admissionRow{
+		"an address may log in": {
+			base:   "proxygroup",
+			accept: `spec: {config: {rateLimits: {loginsPerSecond: 1, loginBurst: 1}}}`,
+			reject: `spec: {config: {rateLimits: {loginsPerSecond: 0, loginBurst: 0}}}`,
+			want: "[spec.config.rateLimits.loginsPerSecond: Invalid value: 0: spec.config.rateLimits.loginsPerSecond in body should be greater than or equal to 1, " +
+				"spec.config.rateLimits.loginBurst: Invalid value: 0: spec.config.rateLimits.loginBurst in body should be greater than or equal to 1]",
+		},
+		"an address may ask for the server list": {
+			base:   "proxygroup",
+			accept: `spec: {config: {rateLimits: {statusPerSecond: 1, statusBurst: 1}}}`,
+			reject: `spec: {config: {rateLimits: {statusPerSecond: 0}}}`,
+			want:   "spec.config.rateLimits.statusPerSecond: Invalid value: 0: spec.config.rateLimits.statusPerSecond in body should be greater than or equal to 1",
+		},
+		"ranges are exempt from rates": {
+			base:   "proxygroup",
+			accept: `spec: {config: {rateLimits: {exemptCIDRs: [10.0.0.0/8, "2001:db8::/32"]}}}`,
+			reject: `spec: {config: {rateLimits: {exemptCIDRs: [10.0.0.1]}}}`,
+			want:   `spec.config.rateLimits.exemptCIDRs[0]: Invalid value: "10.0.0.1": exemptCIDRs must be ranges of addresses such as 10.0.0.0/8`,
+		},
+		"somebody is exempt from rates": {
+			base:   "proxygroup",
+			accept: `spec: {config: {rateLimits: {exemptCIDRs: [0.0.0.0/0]}}}`,
+			reject: `spec: {config: {rateLimits: {exemptCIDRs: []}}}`,
+			want:   "spec.config.rateLimits.exemptCIDRs: Invalid value: 0: spec.config.rateLimits.exemptCIDRs in body should have at least 1 items",
+		},
+	}
+}
+
 func proxyProtocolRows() map[string]admissionRow {
 	return map[string]admissionRow{
 		"the PROXY protocol is for ranges": {

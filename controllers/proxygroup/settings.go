@@ -3,6 +3,7 @@
 package proxygroup
 
 import (
+	"google.golang.org/protobuf/proto"
 	"k8s.io/utils/ptr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -24,6 +25,7 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		EnforcePlayerLimit: ptr.Deref(group.Spec.Config.EnforcePlayerLimit, false),
 		MaxHeld:            maxHeldOf(group),
 		DrainSeconds:       podspec.ProxyDrainSeconds(group),
+		RateLimits:         ratesOf(&group.Spec.Config.RateLimits),
 	}
 	if settings.Motd == "" {
 		settings.Motd = network.Name
@@ -61,4 +63,19 @@ func strategyOf(strategy v1alpha1.RoutingStrategy) agentv1alpha1.RoutingStrategy
 	case v1alpha1.RoutingSpread:
 	}
 	return agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD
+}
+
+// ratesOf leaves every number to the proxy that the API server set none for.
+func ratesOf(limits *v1alpha1.RateLimits) *agentv1alpha1.RateLimits {
+	rates := &agentv1alpha1.RateLimits{
+		LoginsPerSecond: limits.LoginsPerSecond,
+		LoginBurst:      limits.LoginBurst,
+		StatusPerSecond: limits.StatusPerSecond,
+		StatusBurst:     limits.StatusBurst,
+		ExemptCidrs:     limits.ExemptCIDRs,
+	}
+	if proto.Equal(rates, &agentv1alpha1.RateLimits{}) {
+		return nil
+	}
+	return rates
 }

@@ -30,12 +30,18 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{
 				MOTD: "<gold>Hello", PlayerLimit: 70, EnforcePlayerLimit: new(true), MaxHeld: 9,
 				ProxyProtocol: v1alpha1.ProxyProtocol{TrustedCIDRs: []string{"10.0.0.0/8"}},
+				RateLimits: v1alpha1.RateLimits{
+					LoginsPerSecond: 2, LoginBurst: 3, StatusPerSecond: 4, StatusBurst: 5, ExemptCIDRs: []string{"192.0.2.0/24"},
+				},
 			}},
 			&agentv1alpha1.ProxySettings{
 				Network: "production", OnlineMode: true, Motd: "<gold>Hello", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
 				PlayerLimit: 70, EnforcePlayerLimit: true, MaxHeld: new(int32(9)),
 				ProxyProtocol: &agentv1alpha1.ProxyProtocol{TrustedCidrs: []string{"10.0.0.0/8"}},
-				Strategy:      agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+				RateLimits: &agentv1alpha1.RateLimits{
+					LoginsPerSecond: 2, LoginBurst: 3, StatusPerSecond: 4, StatusBurst: 5, ExemptCidrs: []string{"192.0.2.0/24"},
+				},
+				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
 		"routing": {

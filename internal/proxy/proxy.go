@@ -74,6 +74,7 @@ type Proxy struct {
 	store     *directory.Store
 	desk      *login.Desk
 	gate      *guard.Gate
+	rates     rates
 	world     *session.World
 	roster    *roster
 	held      session.Held
@@ -118,7 +119,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	}
 	p := &Proxy{
 		config: config, log: log, protocols: protocols, store: store, desk: desk,
-		gate: guard.NewGate(config.Limits), roster: newRoster(), changed: make(chan struct{}, 1),
+		gate: guard.NewGate(config.Limits), rates: newRates(config.Clock), roster: newRoster(), changed: make(chan struct{}, 1),
 	}
 	book := grants.NewBook(store, log)
 	p.book = book

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
@@ -119,8 +120,8 @@ func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
 // handshake, and ends there.
 func (p *Proxy) whose(nc net.Conn) (net.Conn, netip.Addr) {
 	peer := addressOf(nc)
-	trusted := guard.ParseTrusted(p.store.View().Settings.GetProxyProtocol().GetTrustedCidrs())
-	if !trusted.Speaks(peer) {
+	trusted := guard.ParseRanges(p.store.View().Settings.GetProxyProtocol().GetTrustedCidrs())
+	if !trusted.Contain(peer) {
 		return nc, peer
 	}
 	pass := p.gate.Enter(peer)
@@ -175,6 +176,10 @@ func (p *Proxy) greet(ctx context.Context, g guest) (*session.Player, error) {
 		return nil, err
 	}
 	if handshake.Intent == mcproto.IntentStatus {
+		if p.rates.list(g.from, p.store.View().Settings.GetRateLimits()) > 0 {
+			p.metrics.refused(limitStatusRate)
+			return nil, errTooOften
+		}
 		p.metrics.status.Inc()
 		return nil, status.Serve(g.packets, p.protocols, handshake.Protocol, p.list)
 	}
@@ -233,6 +238,11 @@ func modeOf(settings *agentv1alpha1.ProxySettings) login.Mode {
 // logIn takes a client to its configuration phase and onto the roster.
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
+	if wait := p.rates.login(g.from, view.Settings.GetRateLimits()); wait > 0 {
+		p.metrics.refused(limitLoginRate)
+		seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
+	}
 	if !view.Complete() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
 	}

@@ -32,6 +32,7 @@ const (
 	outcomeQueue           = "session_server_queue"
 	outcomeLimited         = "session_server_limited"
 	outcomeUnreachable     = "session_server_unreachable"
+	outcomeRateLimited     = "rate_limited"
 	outcomeRejected        = "rejected"
 	outcomeBroken          = "broken"
 )
@@ -42,6 +43,9 @@ const (
 	limitConnections = "connections"
 	// limitProxyProtocol: a peer that must say for whom it speaks did not.
 	limitProxyProtocol = "proxy_protocol"
+	// limitLoginRate and limitStatusRate: an address comes too often.
+	limitLoginRate  = "login_rate"
+	limitStatusRate = "status_rate"
 )
 
 func newMetrics(p *Proxy) *metrics {
@@ -68,11 +72,12 @@ func newMetrics(p *Proxy) *metrics {
 			return 0
 		}),
 	)
-	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeQueue, outcomeLimited, outcomeUnreachable, outcomeRejected, outcomeBroken} {
+	for _, outcome := range []string{outcomeIn, outcomeUnauthenticated, outcomeQueue, outcomeLimited, outcomeUnreachable, outcomeRateLimited, outcomeRejected, outcomeBroken} {
 		m.logins.WithLabelValues(outcome)
 	}
-	m.refusals.WithLabelValues(limitConnections)
-	m.refusals.WithLabelValues(limitProxyProtocol)
+	for _, limit := range []string{limitConnections, limitProxyProtocol, limitLoginRate, limitStatusRate} {
+		m.refusals.WithLabelValues(limit)
+	}
 	return m
 }
 
@@ -103,6 +108,8 @@ func outcomeOf(err error) string {
 		return outcomeLimited
 	case errors.Is(err, login.ErrUnreachable):
 		return outcomeUnreachable
+	case errors.Is(err, errTooOften):
+		return outcomeRateLimited
 	case rejected:
 		return outcomeRejected
 	}

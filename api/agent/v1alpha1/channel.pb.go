@@ -2502,6 +2502,9 @@ type ProxySettings struct {
 	// Absent: no peer speaks for others. A proxy that does not know it takes a
 	// header for a broken handshake.
 	ProxyProtocol *ProxyProtocol `protobuf:"bytes,14,opt,name=proxy_protocol,json=proxyProtocol,proto3" json:"proxy_protocol,omitempty"`
+	// Absent: the proxy's own. A proxy that does not know them bounds only how many
+	// connections are open.
+	RateLimits *RateLimits `protobuf:"bytes,15,opt,name=rate_limits,json=rateLimits,proto3" json:"rate_limits,omitempty"`
 	// True: while withdrawn, refuse new logins. A port of the node itself is in no
 	// load balancer that would send them elsewhere. A proxy that does not know it
 	// lets them in until it is told to end.
@@ -2640,6 +2643,13 @@ func (x *ProxySettings) GetProxyProtocol() *ProxyProtocol {
 	return nil
 }
 
+func (x *ProxySettings) GetRateLimits() *RateLimits {
+	if x != nil {
+		return x.RateLimits
+	}
+	return nil
+}
+
 func (x *ProxySettings) GetRefuseWhileWithdrawn() bool {
 	if x != nil {
 		return x.RefuseWhileWithdrawn
@@ -2721,6 +2731,87 @@ func (x *Transfer) GetTakers() int32 {
 	return 0
 }
 
+// RateLimits bound what one IPv4 address or IPv6 /64 may do; a /24 and a /48 get
+// ten times as much. A number of 0 is the proxy's own.
+type RateLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logins each second, after a burst of them.
+	LoginsPerSecond int32 `protobuf:"varint,1,opt,name=logins_per_second,json=loginsPerSecond,proto3" json:"logins_per_second,omitempty"`
+	LoginBurst      int32 `protobuf:"varint,2,opt,name=login_burst,json=loginBurst,proto3" json:"login_burst,omitempty"`
+	// Requests of the server list each second, after a burst of them.
+	StatusPerSecond int32 `protobuf:"varint,3,opt,name=status_per_second,json=statusPerSecond,proto3" json:"status_per_second,omitempty"`
+	StatusBurst     int32 `protobuf:"varint,4,opt,name=status_burst,json=statusBurst,proto3" json:"status_burst,omitempty"`
+	// Ranges that no rate holds for.
+	ExemptCidrs   []string `protobuf:"bytes,5,rep,name=exempt_cidrs,json=exemptCidrs,proto3" json:"exempt_cidrs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RateLimits) Reset() {
+	*x = RateLimits{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RateLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RateLimits) ProtoMessage() {}
+
+func (x *RateLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
+func (*RateLimits) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *RateLimits) GetLoginsPerSecond() int32 {
+	if x != nil {
+		return x.LoginsPerSecond
+	}
+	return 0
+}
+
+func (x *RateLimits) GetLoginBurst() int32 {
+	if x != nil {
+		return x.LoginBurst
+	}
+	return 0
+}
+
+func (x *RateLimits) GetStatusPerSecond() int32 {
+	if x != nil {
+		return x.StatusPerSecond
+	}
+	return 0
+}
+
+func (x *RateLimits) GetStatusBurst() int32 {
+	if x != nil {
+		return x.StatusBurst
+	}
+	return 0
+}
+
+func (x *RateLimits) GetExemptCidrs() []string {
+	if x != nil {
+		return x.ExemptCidrs
+	}
+	return nil
+}
+
 // ProxyProtocol says which peers speak for players by the PROXY protocol,
 // version 1 or 2. Their connections begin with its header, those of others do
 // not.
@@ -2733,7 +2824,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2836,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2849,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -2781,7 +2872,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +2884,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +2897,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -2841,7 +2932,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2853,7 +2944,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2866,7 +2957,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -2926,7 +3017,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +3029,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +3042,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3017,7 +3108,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3120,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3133,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3080,7 +3171,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3092,7 +3183,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3105,7 +3196,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3141,7 +3232,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3153,7 +3244,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3166,7 +3257,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3208,7 +3299,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3311,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3324,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -3452,7 +3543,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\x8d\x06\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\xd3\x06\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -3469,14 +3560,24 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fforced_hosts\x18\v \x03(\v2#.spawnery.agent.v1alpha1.ForcedHostR\vforcedHosts\x120\n" +
 	"\x14enforce_player_limit\x18\f \x01(\bR\x12enforcePlayerLimit\x12\x1e\n" +
 	"\bmax_held\x18\r \x01(\x05H\x00R\amaxHeld\x88\x01\x01\x12M\n" +
-	"\x0eproxy_protocol\x18\x0e \x01(\v2&.spawnery.agent.v1alpha1.ProxyProtocolR\rproxyProtocol\x124\n" +
+	"\x0eproxy_protocol\x18\x0e \x01(\v2&.spawnery.agent.v1alpha1.ProxyProtocolR\rproxyProtocol\x12D\n" +
+	"\vrate_limits\x18\x0f \x01(\v2#.spawnery.agent.v1alpha1.RateLimitsR\n" +
+	"rateLimits\x124\n" +
 	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawn\x12=\n" +
 	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransferB\v\n" +
 	"\t_max_held\"g\n" +
 	"\bTransfer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
 	"\x10withdraw_seconds\x18\x02 \x01(\x05R\x0fwithdrawSeconds\x12\x16\n" +
-	"\x06takers\x18\x03 \x01(\x05R\x06takers\"4\n" +
+	"\x06takers\x18\x03 \x01(\x05R\x06takers\"\xcb\x01\n" +
+	"\n" +
+	"RateLimits\x12*\n" +
+	"\x11logins_per_second\x18\x01 \x01(\x05R\x0floginsPerSecond\x12\x1f\n" +
+	"\vlogin_burst\x18\x02 \x01(\x05R\n" +
+	"loginBurst\x12*\n" +
+	"\x11status_per_second\x18\x03 \x01(\x05R\x0fstatusPerSecond\x12!\n" +
+	"\fstatus_burst\x18\x04 \x01(\x05R\vstatusBurst\x12!\n" +
+	"\fexempt_cidrs\x18\x05 \x03(\tR\vexemptCidrs\"4\n" +
 	"\rProxyProtocol\x12#\n" +
 	"\rtrusted_cidrs\x18\x01 \x03(\tR\ftrustedCidrs\"8\n" +
 	"\n" +
@@ -3575,7 +3676,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -3612,15 +3713,16 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*ConnectOrder)(nil),          // 32: spawnery.agent.v1alpha1.ConnectOrder
 	(*ProxySettings)(nil),         // 33: spawnery.agent.v1alpha1.ProxySettings
 	(*Transfer)(nil),              // 34: spawnery.agent.v1alpha1.Transfer
-	(*ProxyProtocol)(nil),         // 35: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 36: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 37: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 38: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 39: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 40: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 41: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 42: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
+	(*RateLimits)(nil),            // 35: spawnery.agent.v1alpha1.RateLimits
+	(*ProxyProtocol)(nil),         // 36: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 37: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 38: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 39: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 40: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 41: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 42: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 43: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 44: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	6,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -3635,57 +3737,58 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	8,  // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
 	17, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	43, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	43, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	44, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	44, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	8,  // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	43, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	44, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	8,  // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	7,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	21, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	23, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	22, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	38, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	39, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
 	16, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
 	8,  // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
 	6,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
 	26, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
 	25, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
 	0,  // 29: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	43, // 30: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	44, // 30: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
 	27, // 31: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
 	28, // 32: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
 	29, // 33: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
 	30, // 34: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	43, // 35: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	44, // 35: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
 	8,  // 36: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
 	2,  // 37: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	7,  // 38: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	33, // 39: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	38, // 40: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	39, // 40: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
 	32, // 41: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
 	8,  // 42: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
 	3,  // 43: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	37, // 44: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	36, // 45: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	35, // 46: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	34, // 47: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	42, // 48: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	40, // 49: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	39, // 50: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	41, // 51: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	4,  // 52: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	5,  // 53: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	9,  // 54: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	24, // 55: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	20, // 56: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	31, // 57: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	56, // [56:58] is the sub-list for method output_type
-	54, // [54:56] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	38, // 44: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	37, // 45: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	36, // 46: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	35, // 47: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	34, // 48: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	43, // 49: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	41, // 50: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	40, // 51: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	42, // 52: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	4,  // 53: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	5,  // 54: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	9,  // 55: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	24, // 56: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	20, // 57: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	31, // 58: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	57, // [57:59] is the sub-list for method output_type
+	55, // [55:57] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -3728,14 +3831,14 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_Connect)(nil),
 	}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[27].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[36].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -15,30 +15,6 @@ import (
 // parts.
 const headerBuffer = 256
 
-// Trusted are the peers that speak for others by the PROXY protocol.
-type Trusted []netip.Prefix
-
-// ParseTrusted reads ranges. One that cannot be read trusts nobody.
-func ParseTrusted(cidrs []string) Trusted {
-	trusted := make(Trusted, 0, len(cidrs))
-	for _, cidr := range cidrs {
-		if prefix, err := netip.ParsePrefix(cidr); err == nil {
-			trusted = append(trusted, prefix.Masked())
-		}
-	}
-	return trusted
-}
-
-// Speaks reports whether a peer has to say for whom it speaks.
-func (t Trusted) Speaks(peer netip.Addr) bool {
-	for _, prefix := range t {
-		if prefix.Contains(peer.Unmap()) {
-			return true
-		}
-	}
-	return false
-}
-
 // ReadHeader reads the PROXY header that a connection must begin with, of
 // version 1 or 2, and returns what follows it and whose connection it is. A
 // header that names nobody, as health checks send it, leaves the peer's own

@@ -50,6 +50,7 @@ const (
 	Lost            Key = "spawnery.lost"
 	Shutdown        Key = "spawnery.shutdown"
 
+	LimitLogins   Key = "spawnery.limit.logins"
 	LimitPackets  Key = "spawnery.limit.packets"
 	LimitProtocol Key = "spawnery.limit.protocol"
 

@@ -426,6 +426,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: proxyProtocol
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyProtocol
+    - name: rateLimits
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.RateLimits
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyDrain
   map:
     fields:
@@ -515,6 +518,31 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: associative
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.RateLimits
+  map:
+    fields:
+    - name: exemptCIDRs
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: loginBurst
+      type:
+        scalar: numeric
+      default: 20
+    - name: loginsPerSecond
+      type:
+        scalar: numeric
+      default: 1
+    - name: statusBurst
+      type:
+        scalar: numeric
+      default: 50
+    - name: statusPerSecond
+      type:
+        scalar: numeric
+      default: 10
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.RetireReason
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Routing

@@ -31,6 +31,11 @@ type ProxyConfigApplyConfiguration struct {
 	// that servers, bans and limits see players' addresses. Default: nobody
 	// speaks for others.
 	ProxyProtocol *ProxyProtocolApplyConfiguration `json:"proxyProtocol,omitempty"`
+	// rateLimits bound how often one address may log in or ask for the server
+	// list, before anybody is authenticated and, with proxyProtocol, by the
+	// player's address. Default: 1 login a second after 20, 10 requests of the
+	// server list a second after 50, nobody exempt.
+	RateLimits *RateLimitsApplyConfiguration `json:"rateLimits,omitempty"`
 }
 
 // ProxyConfigApplyConfiguration constructs a declarative configuration of the ProxyConfig type for use with
@@ -76,5 +81,13 @@ func (b *ProxyConfigApplyConfiguration) WithMaxHeld(value int32) *ProxyConfigApp
 // If called multiple times, the ProxyProtocol field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithProxyProtocol(value *ProxyProtocolApplyConfiguration) *ProxyConfigApplyConfiguration {
 	b.ProxyProtocol = value
+	return b
+}
+
+// WithRateLimits sets the RateLimits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RateLimits field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithRateLimits(value *RateLimitsApplyConfiguration) *ProxyConfigApplyConfiguration {
+	b.RateLimits = value
 	return b
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mctest"
+	"github.com/spawnery/spawnery-operator/internal/slp"
+)
+
+// shows fails the test unless a metric has that value.
+func (p *Proxy) shows(t testing.TB, line string) {
+	t.Helper()
+	_, body := p.get(t, "/metrics")
+	for got := range strings.Lines(body) {
+		if strings.TrimSpace(got) == line {
+			return
+		}
+	}
+	name, _, _ := strings.Cut(line, " ")
+	for got := range strings.Lines(body) {
+		if strings.HasPrefix(got, name) {
+			t.Errorf("got %swant %s", got, line)
+			return
+		}
+	}
+	t.Errorf("there is no %s", name)
+}
+
+func TestLoginsOfAnAddressAreRationed(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.RateLimits = &agentv1alpha1.RateLimits{LoginBurst: 2}
+	n.add("lobby-a", rig{})
+	p := n.front()
+	n.joined(p, "Ada", "lobby-a")
+	ben := n.joined(p, "Ben", "lobby-a")
+	const why = "Too many logins come from your internet address. Please try again in 1 s."
+	if got := n.ends(n.bot(p, "Cid")); got != why {
+		t.Errorf("got %q, want %q", got, why)
+	}
+	p.shows(t, `spawnery_proxy_refused_connections_total{limit="login_rate"} 1`)
+	p.shows(t, `spawnery_proxy_logins_total{outcome="rate_limited"} 1`)
+	n.configure(func(s *agentv1alpha1.ProxySettings) { s.RateLimits.ExemptCidrs = []string{"127.0.0.1/32"} })
+	for i := range 30 {
+		n.bot(p, fmt.Sprint("Eve", i))
+	}
+	n.eventually("whoever is exempt is in", func() bool { return p.roster.size() == 32 })
+	select {
+	case <-ben.Done():
+		t.Errorf("one who was in is out: %v", ben.Err())
+	default:
+	}
+}
+
+func TestServerListsOfAnAddressAreRationed(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.RateLimits = &agentv1alpha1.RateLimits{StatusBurst: 3}
+	p := n.front()
+	answered := 0
+	for range 10 {
+		if _, err := slp.Ping(n.ctx, p.address(), 769); err == nil {
+			answered++
+		}
+	}
+	// A tenth of a second gives one back.
+	if answered < 3 || answered == 10 {
+		t.Errorf("%d of 10 were answered", answered)
+	}
+	p.shows(t, fmt.Sprintf(`spawnery_proxy_refused_connections_total{limit="status_rate"} %d`, 10-answered))
+}
+
+func TestABalancersAddressIsNotThePlayers(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.RateLimits = &agentv1alpha1.RateLimits{LoginBurst: 1}
+	n.settings.ProxyProtocol = &agentv1alpha1.ProxyProtocol{TrustedCidrs: []string{"127.0.0.0/8"}}
+	p := n.front()
+	through := func(name, address string) *mctest.Bot {
+		at := n.balancer(p, "PROXY TCP4 "+address+" 10.0.0.2 51234 25565\r\n")
+		return n.bot(p, name, func(s *mctest.BotSettings) { s.Address = at })
+	}
+	for i := range 5 {
+		through(fmt.Sprint("Ada", i), fmt.Sprint("203.0.113.", i))
+	}
+	n.eventually("each is in from an address of their own", func() bool { return p.roster.size() == 5 })
+	const why = "Too many logins come from your internet address. Please try again in 1 s."
+	if got := n.ends(through("Ben", "203.0.113.1")); got != why {
+		t.Errorf("the second from one address: %q, want %q", got, why)
+	}
+}
