@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/mctest"
+	"github.com/spawnery/spawnery-operator/internal/permissions"
+	"github.com/spawnery/spawnery-operator/internal/proxy/ticket"
 	"github.com/spawnery/spawnery-operator/internal/slp"
 )
 
@@ -89,5 +92,35 @@ func TestABalancersAddressIsNotThePlayers(t *testing.T) {
 	const why = "Too many logins come from your internet address. Please try again in 1 s."
 	if got := n.ends(through("Ben", "203.0.113.1")); got != why {
 		t.Errorf("the second from one address: %q, want %q", got, why)
+	}
+}
+
+func TestWhoWasSentHereWithATicketIsNotRationed(t *testing.T) {
+	n := newNetwork(t)
+	n.settings.RateLimits = &agentv1alpha1.RateLimits{LoginBurst: 1}
+	n.add("lobby-a", rig{})
+	p := n.front()
+	office, err := ticket.NewOffice([][]byte{[]byte(secret)}, p.config.Clock, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := func(name string, cookies map[string][]byte) *mctest.Bot {
+		return n.bot(p, name, func(s *mctest.BotSettings) { s.Intent, s.Cookies = mcproto.IntentTransfer, cookies })
+	}
+	for i := range 10 {
+		name := fmt.Sprint("Ada", i)
+		sealed, err := office.Seal(ticket.Ticket{
+			Profile: mcproto.Profile{Name: name, ID: mcproto.OfflineUUID(name)}, Authentication: permissions.Unauthenticated,
+			Network: "production", Address: addressOf(fakePeer{}), Server: "lobby-a",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.on(sent(name, map[string][]byte{ticket.CookieKey: sealed}), "lobby-a")
+	}
+	n.on(sent("Ben", nil), "lobby-a")
+	const why = "Too many logins come from your internet address. Please try again in 1 s."
+	if got := n.ends(sent("Cid", nil)); got != why {
+		t.Errorf("a second one without a ticket: %q, want %q", got, why)
 	}
 }

@@ -235,20 +235,32 @@ func modeOf(settings *agentv1alpha1.ProxySettings) login.Mode {
 	return login.Offline
 }
 
+// uninvited turns away who comes by themselves, too often or while nobody new
+// gets in; nil: they may log in.
+func (p *Proxy) uninvited(g guest, handshake mcproto.Handshake) error {
+	if wait := p.rates.login(g.from, p.store.View().Settings.GetRateLimits()); wait > 0 {
+		p.metrics.refused(limitLoginRate)
+		seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
+		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
+	}
+	if p.refuses() {
+		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
+	}
+	return nil
+}
+
 // logIn takes a client to its configuration phase and onto the roster.
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
-	if wait := p.rates.login(g.from, view.Settings.GetRateLimits()); wait > 0 {
-		p.metrics.refused(limitLoginRate)
-		seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
-	}
 	if !view.Complete() {
 		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
 	}
+	uninvited := func() error { return p.uninvited(g, handshake) }
 	// Who was sent here is known only with their ticket.
-	if p.refuses() && handshake.Intent != mcproto.IntentTransfer {
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
+	if handshake.Intent != mcproto.IntentTransfer {
+		if err := uninvited(); err != nil {
+			return nil, err
+		}
 	}
 	mode := modeOf(view.Settings)
 	ctx, cancel := context.WithTimeout(ctx, login.Within)
@@ -256,12 +268,11 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	if err := g.conn.ReadWithin(login.Within); err != nil {
 		return nil, err
 	}
-	client, err := p.desk.Identify(ctx, g.packets, handshake, login.Rules{Mode: mode, Network: view.Settings.GetNetwork(), From: g.from})
+	client, err := p.desk.Identify(ctx, g.packets, handshake, login.Rules{
+		Mode: mode, Network: view.Settings.GetNetwork(), From: g.from, Uninvited: uninvited,
+	})
 	if err != nil {
 		return nil, err
-	}
-	if client.Ticket == nil && p.refuses() {
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
 	}
 	player := session.New(p.world, client, mode, g.from)
 	if reason := p.roster.admit(ctx, player, mode); reason != nil {

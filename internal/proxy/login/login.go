@@ -108,6 +108,9 @@ type Rules struct {
 	Network string
 	// From is the address that the client comes from.
 	From netip.Addr
+	// Uninvited is called for whoever was sent here and has no ticket, before they
+	// prove who they are. What it returns is returned; nil: they may go on.
+	Uninvited func() error
 }
 
 // Authentication is what a player has who was let in by this mode.
@@ -146,6 +149,11 @@ func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcpro
 	if handshake.Intent == mcproto.IntentTransfer {
 		if client.Ticket, err = d.askTicket(ctx, conn, claimed.Name, rules); err != nil {
 			return nil, fmt.Errorf("asking %s for a ticket: %w", claimed.Name, err)
+		}
+		if client.Ticket == nil {
+			if err := rules.Uninvited(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := d.identify(ctx, client, claimed.Name, rules.Mode); err != nil {
