@@ -180,6 +180,7 @@ func TestHeldPlayersSurviveTheMomentAServerAppears(t *testing.T) {
 	t.Logf("seed %d, %d joins", seed, joins)
 	random := rand.New(rand.NewPCG(seed, 0))
 	n := newNetwork(t)
+	n.settings.MaxHeld = new(int32(joins))
 	p := n.front()
 	appears := time.Duration(random.IntN(11_000)) * time.Millisecond
 	lobby := n.start("lobby-a", rig{playable: joins, whole: true})
