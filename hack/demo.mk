@@ -41,5 +41,5 @@ endif
 ##@ End-to-end tests
 
 .PHONY: e2e
-e2e: cluster-tool test-images ## Test on a cluster of its own (RUN=network, persistent, sizing, agent, content or a regexp; KEEP=1 leaves the cluster for the next run).
+e2e: cluster-tool test-images ## Test on a cluster of its own (RUN=proxy, persistent, sizing, agent, content or a regexp; KEEP=1 leaves the cluster for the next run).
 	@BIN=$(BIN) RUN='$(RUN)' SAVE='$(SAVE)' KEEP='$(KEEP)' hack/e2e.sh

@@ -4,7 +4,7 @@
 # Runs the end-to-end tests on a cluster of their own, beside the one of
 # `make cluster`, and leaves go test's report in bin/reports.
 #
-#   RUN=name     only the tests of a theme: network, persistent, sizing, agent, content
+#   RUN=name     only the tests of a theme: proxy (or network), persistent, sizing, agent, content
 #   RUN=regexp   only the tests whose names match
 #   SAVE=100s    how long the save takes that must not be cut short; 50s if unset
 #   KEEP=1       leave the cluster up; the next run goes on with it

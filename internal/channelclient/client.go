@@ -160,5 +160,6 @@ func run[Send, Receive any](ctx context.Context, cfg Config, peer Peer[Send, Rec
 }
 
 // answersKept bounds the answers that wait for a session: a manager that does
-// not come back in time has forgotten its questions.
-const answersKept = 64
+// not come back in time has forgotten its questions. Hundreds of players who log
+// in at once are told of in one moment.
+const answersKept = 512

@@ -29,30 +29,43 @@ type process struct {
 func launch(t *testing.T, n *network, servers ...*server) *process {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "proxy")
-	if out, err := exec.CommandContext(n.ctx, "go", "build", "-o", binary, "../../cmd/proxy").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	manager, err := proxytest.StartManager(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(manager.Stop)
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	list := &agentv1alpha1.Directory{Revision: 1, Full: true, Groups: []*agentv1alpha1.DirectoryGroup{{Name: "lobby"}}}
 	for _, s := range servers {
 		list.Servers = append(list.Servers, s.entry)
 	}
 	manager.Tell(n.settings, list)
+	p := launchBy(t, n, dir)
+	holds := func(r *agentv1alpha1.ProxyReport) bool { return r.GetDirectoryRevision() == 1 }
+	if _, err := manager.Await(n.ctx, holds); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// launchBy builds cmd/proxy and runs it under the manager that is found by the
+// files in dir.
+func launchBy(t *testing.T, n *network, dir string, flags ...string) *process {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "proxy")
+	if out, err := exec.CommandContext(n.ctx, "go", "build", "-o", binary, "../../cmd/proxy").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	l := listen(t)
 	address := l.Addr().String()
 	l.Close()
-	p := &process{t: t, address: address, cmd: exec.CommandContext(n.ctx, binary,
-		"--listen="+address, "--http=127.0.0.1:0", "--channel-dir="+dir, "--token-file="+filepath.Join(dir, "token"),
-		"--secret-file="+filepath.Join(dir, "secret"), "--session-server=http://127.0.0.1:1", "--linger=0s",
-		"--connection-limits=unproven-per-address=2048")}
+	p := &process{t: t, address: address, cmd: exec.CommandContext(n.ctx, binary, append([]string{
+		"--listen=" + address, "--http=127.0.0.1:0", "--channel-dir=" + dir, "--token-file=" + filepath.Join(dir, "token"),
+		"--secret-file=" + filepath.Join(dir, "secret"), "--session-server=http://127.0.0.1:1", "--linger=0s",
+		"--connection-limits=unproven-per-address=2048",
+	}, flags...)...)}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +73,6 @@ func launch(t *testing.T, n *network, servers ...*server) *process {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)
 		_ = p.cmd.Wait()
 	})
-	holds := func(r *agentv1alpha1.ProxyReport) bool { return r.GetDirectoryRevision() == 1 }
-	if _, err := manager.Await(n.ctx, holds); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 

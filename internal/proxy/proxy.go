@@ -81,6 +81,7 @@ type Proxy struct {
 	book      *grants.Book
 	problems  problems
 	connects  connects
+	newcomers newcomers
 	metrics   *metrics
 	changed   chan struct{}
 	connected atomic.Bool

@@ -63,8 +63,7 @@ func (p *Proxy) peer() channelclient.ProxyPeer {
 		Report:  p.report,
 		Changed: p.changed,
 		OnOrder: func(ctx context.Context, order *agentv1alpha1.ProxyOrder, answer func(*agentv1alpha1.ProxyMessage)) {
-			if connect := order.GetConnect(); connect != nil {
-				p.connects.carryOut(ctx, p, connect, answer)
+			if p.orderAboutPlayers(ctx, order, answer) {
 				return
 			}
 			if settings := order.GetSettings(); settings != nil {
@@ -76,8 +75,32 @@ func (p *Proxy) peer() channelclient.ProxyPeer {
 			// The manager waits to hear that this proxy holds the directory.
 			p.moved()
 		},
-		OnConnection: func(c channelclient.Connection) { p.connected.Store(c == channelclient.Connected) },
+		OnConnection: func(c channelclient.Connection) {
+			p.connected.Store(c == channelclient.Connected)
+			if c == channelclient.Disconnected {
+				p.newcomers.left()
+			}
+		},
 	}
+}
+
+// orderAboutPlayers carries out what changes nothing that is reported of this
+// proxy itself; false: it is another order.
+func (p *Proxy) orderAboutPlayers(ctx context.Context, order *agentv1alpha1.ProxyOrder, answer func(*agentv1alpha1.ProxyMessage)) bool {
+	switch order := order.GetOrder().(type) {
+	case *agentv1alpha1.ProxyOrder_Connect:
+		p.connects.carryOut(ctx, p, order.Connect, answer)
+	case *agentv1alpha1.ProxyOrder_NewcomerAnswer:
+		p.answered(order.NewcomerAnswer)
+	case *agentv1alpha1.ProxyOrder_MakeWay:
+		p.makeWay(ctx, order.MakeWay, answer)
+	case *agentv1alpha1.ProxyOrder_Welcome:
+		p.newcomers.welcomed(order.Welcome, answer)
+		return false
+	default:
+		return false
+	}
+	return true
 }
 
 // moved has a report sent soon.

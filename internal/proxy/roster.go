@@ -11,7 +11,6 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
-	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 	"github.com/spawnery/spawnery-operator/internal/proxy/session"
 )
@@ -22,35 +21,46 @@ type roster struct {
 	mu     sync.Mutex
 	byID   map[uuid.UUID]*session.Player
 	byName map[string]*session.Player
-	order  map[*session.Player]int // how many there were before each
+	order  map[*session.Player]int  // how many there were before each
+	coming map[*session.Player]bool // those of whom other proxies are asked still
 }
 
 func newRoster() *roster {
-	return &roster{byID: map[uuid.UUID]*session.Player{}, byName: map[string]*session.Player{}, order: map[*session.Player]int{}}
+	return &roster{
+		byID: map[uuid.UUID]*session.Player{}, byName: map[string]*session.Player{},
+		order: map[*session.Player]int{}, coming: map[*session.Player]bool{},
+	}
 }
 
 // admit puts the player on the roster. A nil text means that they are; any
-// other is why they may not come in. Authenticated players take the place of
-// whoever is here as them, and so do those whom a proxy of this network sent:
-// who is here is they. Others leave it to whoever is here and alive, or anybody
-// could throw anybody out.
-func (r *roster) admit(ctx context.Context, player *session.Player, mode login.Mode) *mcproto.Text {
+// other is why they may not come in.
+func (r *roster) admit(ctx context.Context, player *session.Player, rule agentv1alpha1.Precedence) *mcproto.Text {
 	for {
 		older := r.put(player)
 		if older == nil {
 			return nil
 		}
-		if mode == login.Offline && !player.Transferred() && older.Alive(ctx) {
+		if !r.makesWay(ctx, older, rule) {
 			return new(messages.Text(messages.LoginDuplicate, mcproto.Plain(older.Profile().Name)))
 		}
-		// It may be stuck in a write to a client that is gone.
-		go older.Disconnect(messages.Text(messages.LoginElsewhere))
-		select {
-		case <-older.Gone():
-			r.remove(older)
-		case <-ctx.Done():
-			return new(messages.Text(messages.LoginDuplicate, mcproto.Plain(older.Profile().Name)))
-		}
+	}
+}
+
+// makesWay reports whether a player has gone for the sake of a newer one. Where
+// nobody has proven who they are whoever is alive stays, or anybody could throw
+// anybody out.
+func (r *roster) makesWay(ctx context.Context, older *session.Player, rule agentv1alpha1.Precedence) bool {
+	if rule != agentv1alpha1.Precedence_PRECEDENCE_NEWEST_WINS && !older.Leaving() && older.Alive(ctx) {
+		return false
+	}
+	// It may be stuck in a write to a client that is gone.
+	go older.Disconnect(messages.Text(messages.LoginElsewhere))
+	select {
+	case <-older.Gone():
+		r.remove(older)
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -66,7 +76,7 @@ func (r *roster) put(player *session.Player) *session.Player {
 	if older := r.byName[name]; older != nil {
 		return older
 	}
-	r.order[player] = len(r.byID)
+	r.order[player], r.coming[player] = len(r.byID), true
 	r.byID[who.ID], r.byName[name] = player, player
 	return nil
 }
@@ -78,6 +88,7 @@ func (r *roster) remove(player *session.Player) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.order, player)
+	delete(r.coming, player)
 	if r.byID[who.ID] == player {
 		delete(r.byID, who.ID)
 	}
@@ -86,13 +97,36 @@ func (r *roster) remove(player *session.Player) {
 	}
 }
 
+// letIn makes somebody who was put on the roster one of the players.
+func (r *roster) letIn(player *session.Player) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.coming, player)
+}
+
+// as is the player who is there with that UUID or name, or nil.
+func (r *roster) as(who *agentv1alpha1.Player) *session.Player {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.byName[strings.ToLower(who.GetName())]
+	if id, err := uuid.FromBytes(who.GetUuid()); err == nil && r.byID[id] != nil {
+		found = r.byID[id]
+	}
+	if r.coming[found] {
+		return nil
+	}
+	return found
+}
+
 // all lists the players in no order.
 func (r *roster) all() []*session.Player {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]*session.Player, 0, len(r.byID))
 	for _, player := range r.byID {
-		list = append(list, player)
+		if !r.coming[player] {
+			list = append(list, player)
+		}
 	}
 	return list
 }

@@ -275,13 +275,8 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 		return nil, err
 	}
 	player := session.New(p.world, client, mode, g.from)
-	if reason := p.roster.admit(ctx, player, mode); reason != nil {
+	if reason := p.admit(ctx, player, precedence(player, mode)); reason != nil {
 		return nil, login.Reject(g.packets, handshake.Protocol, *reason, nil)
-	}
-	if limit, full := p.full(player); full {
-		p.roster.remove(player)
-		player.Abandon()
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginFull, mcproto.Plain(strconv.Itoa(limit))), nil)
 	}
 	if err := p.desk.Accept(client); err != nil {
 		p.roster.remove(player)
@@ -289,4 +284,23 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 		return nil, err
 	}
 	return player, nil
+}
+
+// admit makes a client one of the network's players. A text is why they may not
+// come in.
+func (p *Proxy) admit(ctx context.Context, player *session.Player, rule agentv1alpha1.Precedence) *mcproto.Text {
+	if reason := p.roster.admit(ctx, player, rule); reason != nil {
+		return reason
+	}
+	var reason *mcproto.Text
+	if limit, full := p.full(player); full {
+		reason = new(messages.Text(messages.LoginFull, mcproto.Plain(strconv.Itoa(limit))))
+	} else {
+		reason = p.letIn(ctx, player, rule)
+	}
+	if reason != nil {
+		p.roster.remove(player)
+		player.Abandon()
+	}
+	return reason
 }

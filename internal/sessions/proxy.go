@@ -82,6 +82,10 @@ type proxy struct {
 	fullRevision uint64
 	// connects are the orders to move players that nobody has answered.
 	connects []*connect
+	// newcomers are the players who want in by this proxy, and those who lately
+	// did; sayings are what it is told of them and of those of others.
+	newcomers []*newcomer
+	sayings   []*saying
 }
 
 // ProxySession is one session of a proxy.
@@ -124,6 +128,7 @@ func (s *ProxySession) Close() {
 	defer s.store.mu.Unlock()
 	s.proxy.close(s.link, s.store.clock.Now())
 	if !s.proxy.connected() {
+		s.store.nobodyOn(s.proxy, s.store.clock.Now())
 		s.store.wakeAboutProxy(s.proxy.pod)
 	}
 }
@@ -148,6 +153,10 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 		s.settings, s.restatedAt = settings, now
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Settings{Settings: settings}}, 0
 	}
+	silence := s.proxy.giveUp(now)
+	if saying := s.pickSaying(); saying != nil {
+		return saying, 0
+	}
 	if connect := s.pickConnect(); connect != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: connect}}, 0
 	}
@@ -155,7 +164,7 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 	if order != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Directory{Directory: order}}, 0
 	}
-	return nil, min(wait, ResyncEvery-now.Sub(s.restatedAt))
+	return nil, min(wait, silence, ResyncEvery-now.Sub(s.restatedAt))
 }
 
 // pickDirectory returns the whole directory when it is due, else what changed
@@ -195,6 +204,10 @@ func (s *ProxySession) Receive(message *agentv1alpha1.ProxyMessage) error {
 		s.store.proxyReported(s.proxy, said.Report, now)
 	case *agentv1alpha1.ProxyMessage_ConnectResult:
 		s.proxy.carriedOut(said.ConnectResult)
+	case *agentv1alpha1.ProxyMessage_Newcomer:
+		return s.store.came(s.proxy, said.Newcomer, now)
+	case *agentv1alpha1.ProxyMessage_MakeWayResult:
+		s.store.madeWay(s.proxy, said.MakeWayResult, now)
 	}
 	return nil
 }

@@ -116,6 +116,7 @@ func (s *Store) forget(uid types.UID) {
 	if gone, ok := s.proxies[uid]; ok {
 		gone.cut()
 		delete(s.proxies, uid)
+		s.nobodyOn(gone, s.clock.Now())
 		s.wakeAboutRoster(gone, gone.said, said{})
 		s.wakeAboutProxy(gone.pod)
 	}
@@ -124,7 +125,7 @@ func (s *Store) forget(uid types.UID) {
 func (s *Store) welcome() *agentv1alpha1.Welcome {
 	return &agentv1alpha1.Welcome{
 		Version:               s.version,
-		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire, agentv1alpha1.CapabilityConnect},
+		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire, agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityNewcomers},
 		ReportIntervalSeconds: int32(ReportInterval / time.Second),
 	}
 }

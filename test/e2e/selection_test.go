@@ -15,13 +15,17 @@ import (
 	"strings"
 )
 
+// front are the files about what players come in by.
+var front = []string{"drains_test.go", "exchange_test.go", "joins_test.go", "manager_test.go", "nodes_test.go", "proxies_test.go"}
+
 // themes are the names that `make e2e RUN=` knows, and the files whose tests
 // each of them runs. Every file with tests is in a theme.
 var themes = map[string][]string{
 	"agent":      {"games_test.go", "plugins_test.go"},
 	"content":    {"content_test.go"},
-	"network":    {"drains_test.go", "exchange_test.go", "joins_test.go", "manager_test.go", "nodes_test.go", "proxies_test.go"},
+	"network":    front,
 	"persistent": {"persistent_test.go", "uninstall_test.go"},
+	"proxy":      front,
 	"sizing":     {"rollout_test.go", "scaling_test.go", "scenes_test.go"},
 }
 

@@ -19,4 +19,7 @@ const (
 	// CapabilityConnect of a manager: it takes the ask Connect. Of a proxy: it
 	// takes the ConnectOrder.
 	CapabilityConnect = "connect"
+	// CapabilityNewcomers of a manager: it takes a Newcomer. Of a proxy: it takes
+	// the order MakeWay.
+	CapabilityNewcomers = "newcomers"
 )

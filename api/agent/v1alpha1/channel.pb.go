@@ -223,6 +223,119 @@ func (ForwardingState) EnumDescriptor() ([]byte, []int) {
 	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{2}
 }
 
+// Precedence says who of two with one name, or one UUID, is let stay.
+type Precedence int32
+
+const (
+	Precedence_PRECEDENCE_UNSPECIFIED Precedence = 0
+	// The older, unless they do not answer a keep-alive: nobody has proven that
+	// the newer one is who they say.
+	Precedence_PRECEDENCE_OLDER_STAYS Precedence = 1
+	// The newest: it is proven that they are one person.
+	Precedence_PRECEDENCE_NEWEST_WINS Precedence = 2
+)
+
+// Enum value maps for Precedence.
+var (
+	Precedence_name = map[int32]string{
+		0: "PRECEDENCE_UNSPECIFIED",
+		1: "PRECEDENCE_OLDER_STAYS",
+		2: "PRECEDENCE_NEWEST_WINS",
+	}
+	Precedence_value = map[string]int32{
+		"PRECEDENCE_UNSPECIFIED": 0,
+		"PRECEDENCE_OLDER_STAYS": 1,
+		"PRECEDENCE_NEWEST_WINS": 2,
+	}
+)
+
+func (x Precedence) Enum() *Precedence {
+	p := new(Precedence)
+	*p = x
+	return p
+}
+
+func (x Precedence) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Precedence) Descriptor() protoreflect.EnumDescriptor {
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
+}
+
+func (Precedence) Type() protoreflect.EnumType {
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
+}
+
+func (x Precedence) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Precedence.Descriptor instead.
+func (Precedence) EnumDescriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
+}
+
+// Way says whether somebody is in a newcomer's way.
+type Way int32
+
+const (
+	Way_WAY_UNSPECIFIED Way = 0
+	// Nobody is there as this player, any more.
+	Way_WAY_FREE Way = 1
+	// Somebody is, and it is being found out whether they stay.
+	Way_WAY_TRYING Way = 2
+	// Somebody is, and stays.
+	Way_WAY_TAKEN Way = 3
+	// A newer one has come meanwhile, by another proxy.
+	Way_WAY_OVERTAKEN Way = 4
+)
+
+// Enum value maps for Way.
+var (
+	Way_name = map[int32]string{
+		0: "WAY_UNSPECIFIED",
+		1: "WAY_FREE",
+		2: "WAY_TRYING",
+		3: "WAY_TAKEN",
+		4: "WAY_OVERTAKEN",
+	}
+	Way_value = map[string]int32{
+		"WAY_UNSPECIFIED": 0,
+		"WAY_FREE":        1,
+		"WAY_TRYING":      2,
+		"WAY_TAKEN":       3,
+		"WAY_OVERTAKEN":   4,
+	}
+)
+
+func (x Way) Enum() *Way {
+	p := new(Way)
+	*p = x
+	return p
+}
+
+func (x Way) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Way) Descriptor() protoreflect.EnumDescriptor {
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[4].Descriptor()
+}
+
+func (Way) Type() protoreflect.EnumType {
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[4]
+}
+
+func (x Way) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Way.Descriptor instead.
+func (Way) EnumDescriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
+}
+
 // RoutingStrategy chooses within a group.
 type RoutingStrategy int32
 
@@ -260,11 +373,11 @@ func (x RoutingStrategy) String() string {
 }
 
 func (RoutingStrategy) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[3].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[5].Descriptor()
 }
 
 func (RoutingStrategy) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[3]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[5]
 }
 
 func (x RoutingStrategy) Number() protoreflect.EnumNumber {
@@ -273,7 +386,7 @@ func (x RoutingStrategy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoutingStrategy.Descriptor instead.
 func (RoutingStrategy) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{3}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
 }
 
 // JoinMode says what becomes of players of whom the permission is not known.
@@ -312,11 +425,11 @@ func (x JoinMode) String() string {
 }
 
 func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[4].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[6].Descriptor()
 }
 
 func (JoinMode) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[4]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[6]
 }
 
 func (x JoinMode) Number() protoreflect.EnumNumber {
@@ -325,7 +438,7 @@ func (x JoinMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinMode.Descriptor instead.
 func (JoinMode) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{6}
 }
 
 // DoorState says who is let through to a server.
@@ -372,11 +485,11 @@ func (x DoorState) String() string {
 }
 
 func (DoorState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[5].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[7].Descriptor()
 }
 
 func (DoorState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[5]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[7]
 }
 
 func (x DoorState) Number() protoreflect.EnumNumber {
@@ -385,7 +498,7 @@ func (x DoorState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DoorState.Descriptor instead.
 func (DoorState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{7}
 }
 
 // Hello opens a session and announces what the sender understands.
@@ -1759,6 +1872,8 @@ type ProxyMessage struct {
 	//	*ProxyMessage_Hello
 	//	*ProxyMessage_Report
 	//	*ProxyMessage_ConnectResult
+	//	*ProxyMessage_Newcomer
+	//	*ProxyMessage_MakeWayResult
 	Message       isProxyMessage_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1828,6 +1943,24 @@ func (x *ProxyMessage) GetConnectResult() *ConnectResult {
 	return nil
 }
 
+func (x *ProxyMessage) GetNewcomer() *Newcomer {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_Newcomer); ok {
+			return x.Newcomer
+		}
+	}
+	return nil
+}
+
+func (x *ProxyMessage) GetMakeWayResult() *MakeWayResult {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_MakeWayResult); ok {
+			return x.MakeWayResult
+		}
+	}
+	return nil
+}
+
 type isProxyMessage_Message interface {
 	isProxyMessage_Message()
 }
@@ -1844,11 +1977,280 @@ type ProxyMessage_ConnectResult struct {
 	ConnectResult *ConnectResult `protobuf:"bytes,3,opt,name=connect_result,json=connectResult,proto3,oneof"`
 }
 
+type ProxyMessage_Newcomer struct {
+	// Sent to managers that announced the capability "newcomers" only.
+	Newcomer *Newcomer `protobuf:"bytes,10,opt,name=newcomer,proto3,oneof"`
+}
+
+type ProxyMessage_MakeWayResult struct {
+	MakeWayResult *MakeWayResult `protobuf:"bytes,11,opt,name=make_way_result,json=makeWayResult,proto3,oneof"`
+}
+
 func (*ProxyMessage_Hello) isProxyMessage_Message() {}
 
 func (*ProxyMessage_Report) isProxyMessage_Message() {}
 
 func (*ProxyMessage_ConnectResult) isProxyMessage_Message() {}
+
+func (*ProxyMessage_Newcomer) isProxyMessage_Message() {}
+
+func (*ProxyMessage_MakeWayResult) isProxyMessage_Message() {}
+
+// Newcomer is a player who wants in and whom nobody of this proxy is yet. The
+// proxy waits for the NewcomerAnswer with the same id; without one in time, or
+// without a manager, it lets them in. The same id is the same newcomer.
+type Newcomer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 64 bytes, and unique among those of this pod.
+	Id            string     `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Player        *Player    `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
+	Precedence    Precedence `protobuf:"varint,3,opt,name=precedence,proto3,enum=spawnery.agent.v1alpha1.Precedence" json:"precedence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Newcomer) Reset() {
+	*x = Newcomer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Newcomer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Newcomer) ProtoMessage() {}
+
+func (x *Newcomer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Newcomer.ProtoReflect.Descriptor instead.
+func (*Newcomer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Newcomer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Newcomer) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *Newcomer) GetPrecedence() Precedence {
+	if x != nil {
+		return x.Precedence
+	}
+	return Precedence_PRECEDENCE_UNSPECIFIED
+}
+
+// NewcomerAnswer answers a Newcomer.
+type NewcomerAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the Newcomer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// FREE, TAKEN or OVERTAKEN.
+	Way Way `protobuf:"varint,2,opt,name=way,proto3,enum=spawnery.agent.v1alpha1.Way" json:"way,omitempty"`
+	// TAKEN: the name of who stays.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewcomerAnswer) Reset() {
+	*x = NewcomerAnswer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewcomerAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewcomerAnswer) ProtoMessage() {}
+
+func (x *NewcomerAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewcomerAnswer.ProtoReflect.Descriptor instead.
+func (*NewcomerAnswer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *NewcomerAnswer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *NewcomerAnswer) GetWay() Way {
+	if x != nil {
+		return x.Way
+	}
+	return Way_WAY_UNSPECIFIED
+}
+
+func (x *NewcomerAnswer) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// MakeWay has a proxy see to it that nobody of its own is a newcomer of another
+// proxy. It is about whoever is there as this player by UUID, or by name without
+// case. The same id is the same order.
+type MakeWay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the manager; answered by MakeWayResults with the same id.
+	Id            string     `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Player        *Player    `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
+	Precedence    Precedence `protobuf:"varint,3,opt,name=precedence,proto3,enum=spawnery.agent.v1alpha1.Precedence" json:"precedence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeWay) Reset() {
+	*x = MakeWay{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeWay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeWay) ProtoMessage() {}
+
+func (x *MakeWay) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeWay.ProtoReflect.Descriptor instead.
+func (*MakeWay) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *MakeWay) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MakeWay) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *MakeWay) GetPrecedence() Precedence {
+	if x != nil {
+		return x.Precedence
+	}
+	return Precedence_PRECEDENCE_UNSPECIFIED
+}
+
+// MakeWayResult answers a MakeWay: FREE or TAKEN, before it TRYING where that
+// takes a while.
+type MakeWayResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the order.
+	Id  string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Way Way    `protobuf:"varint,2,opt,name=way,proto3,enum=spawnery.agent.v1alpha1.Way" json:"way,omitempty"`
+	// TAKEN: the name of who stays.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeWayResult) Reset() {
+	*x = MakeWayResult{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeWayResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeWayResult) ProtoMessage() {}
+
+func (x *MakeWayResult) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeWayResult.ProtoReflect.Descriptor instead.
+func (*MakeWayResult) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MakeWayResult) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MakeWayResult) GetWay() Way {
+	if x != nil {
+		return x.Way
+	}
+	return Way_WAY_UNSPECIFIED
+}
+
+func (x *MakeWayResult) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
 
 // ConnectResult answers a ConnectOrder.
 type ConnectResult struct {
@@ -1864,7 +2266,7 @@ type ConnectResult struct {
 
 func (x *ConnectResult) Reset() {
 	*x = ConnectResult{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2278,7 @@ func (x *ConnectResult) String() string {
 func (*ConnectResult) ProtoMessage() {}
 
 func (x *ConnectResult) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[19]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2291,7 @@ func (x *ConnectResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResult.ProtoReflect.Descriptor instead.
 func (*ConnectResult) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{19}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ConnectResult) GetId() string {
@@ -1940,7 +2342,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2354,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[20]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2367,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{20}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -2041,7 +2443,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2455,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[21]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2468,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{21}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -2112,7 +2514,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2124,7 +2526,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[22]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2137,7 +2539,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{22}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -2175,7 +2577,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2589,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2602,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -2236,7 +2638,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2248,7 +2650,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2261,7 +2663,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -2287,6 +2689,8 @@ type ProxyOrder struct {
 	//	*ProxyOrder_Settings
 	//	*ProxyOrder_Directory
 	//	*ProxyOrder_Connect
+	//	*ProxyOrder_NewcomerAnswer
+	//	*ProxyOrder_MakeWay
 	Order         isProxyOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2294,7 +2698,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2710,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2723,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -2365,6 +2769,24 @@ func (x *ProxyOrder) GetConnect() *ConnectOrder {
 	return nil
 }
 
+func (x *ProxyOrder) GetNewcomerAnswer() *NewcomerAnswer {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_NewcomerAnswer); ok {
+			return x.NewcomerAnswer
+		}
+	}
+	return nil
+}
+
+func (x *ProxyOrder) GetMakeWay() *MakeWay {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_MakeWay); ok {
+			return x.MakeWay
+		}
+	}
+	return nil
+}
+
 type isProxyOrder_Order interface {
 	isProxyOrder_Order()
 }
@@ -2386,6 +2808,15 @@ type ProxyOrder_Connect struct {
 	Connect *ConnectOrder `protobuf:"bytes,4,opt,name=connect,proto3,oneof"`
 }
 
+type ProxyOrder_NewcomerAnswer struct {
+	NewcomerAnswer *NewcomerAnswer `protobuf:"bytes,10,opt,name=newcomer_answer,json=newcomerAnswer,proto3,oneof"`
+}
+
+type ProxyOrder_MakeWay struct {
+	// Sent to proxies that announced the capability "newcomers" only.
+	MakeWay *MakeWay `protobuf:"bytes,11,opt,name=make_way,json=makeWay,proto3,oneof"`
+}
+
 func (*ProxyOrder_Welcome) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Settings) isProxyOrder_Order() {}
@@ -2393,6 +2824,10 @@ func (*ProxyOrder_Settings) isProxyOrder_Order() {}
 func (*ProxyOrder_Directory) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Connect) isProxyOrder_Order() {}
+
+func (*ProxyOrder_NewcomerAnswer) isProxyOrder_Order() {}
+
+func (*ProxyOrder_MakeWay) isProxyOrder_Order() {}
 
 // ConnectOrder has a player taken to another server, who stays where they are
 // if that does not succeed. The same id is the same order.
@@ -2411,7 +2846,7 @@ type ConnectOrder struct {
 
 func (x *ConnectOrder) Reset() {
 	*x = ConnectOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2858,7 @@ func (x *ConnectOrder) String() string {
 func (*ConnectOrder) ProtoMessage() {}
 
 func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2871,7 @@ func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
 func (*ConnectOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConnectOrder) GetId() string {
@@ -2517,7 +2952,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2964,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2977,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -2682,7 +3117,7 @@ type Transfer struct {
 
 func (x *Transfer) Reset() {
 	*x = Transfer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +3129,7 @@ func (x *Transfer) String() string {
 func (*Transfer) ProtoMessage() {}
 
 func (x *Transfer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +3142,7 @@ func (x *Transfer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
 func (*Transfer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Transfer) GetAddress() string {
@@ -2749,7 +3184,7 @@ type RateLimits struct {
 
 func (x *RateLimits) Reset() {
 	*x = RateLimits{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2761,7 +3196,7 @@ func (x *RateLimits) String() string {
 func (*RateLimits) ProtoMessage() {}
 
 func (x *RateLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2774,7 +3209,7 @@ func (x *RateLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
 func (*RateLimits) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RateLimits) GetLoginsPerSecond() int32 {
@@ -2824,7 +3259,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3271,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +3284,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -2872,7 +3307,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +3319,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +3332,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -2932,7 +3367,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3379,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3392,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -3017,7 +3452,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3464,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3477,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3108,7 +3543,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3555,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3568,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3171,7 +3606,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3183,7 +3618,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3196,7 +3631,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3232,7 +3667,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3244,7 +3679,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3257,7 +3692,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3299,7 +3734,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +3746,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +3759,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -3496,12 +3931,35 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\bWatchers\x129\n" +
 	"\aplayers\x18\x01 \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\aplayers\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xe2\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xf5\x02\n" +
 	"\fProxyMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12>\n" +
 	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06report\x12O\n" +
-	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResultB\t\n" +
-	"\amessage\"s\n" +
+	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResult\x12?\n" +
+	"\bnewcomer\x18\n" +
+	" \x01(\v2!.spawnery.agent.v1alpha1.NewcomerH\x00R\bnewcomer\x12P\n" +
+	"\x0fmake_way_result\x18\v \x01(\v2&.spawnery.agent.v1alpha1.MakeWayResultH\x00R\rmakeWayResultB\t\n" +
+	"\amessage\"\x98\x01\n" +
+	"\bNewcomer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12C\n" +
+	"\n" +
+	"precedence\x18\x03 \x01(\x0e2#.spawnery.agent.v1alpha1.PrecedenceR\n" +
+	"precedence\"d\n" +
+	"\x0eNewcomerAnswer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x03way\x18\x02 \x01(\x0e2\x1c.spawnery.agent.v1alpha1.WayR\x03way\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x97\x01\n" +
+	"\aMakeWay\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12C\n" +
+	"\n" +
+	"precedence\x18\x03 \x01(\x0e2#.spawnery.agent.v1alpha1.PrecedenceR\n" +
+	"precedence\"c\n" +
+	"\rMakeWayResult\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x03way\x18\x02 \x01(\x0e2\x1c.spawnery.agent.v1alpha1.WayR\x03way\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"s\n" +
 	"\rConnectResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
@@ -3531,13 +3989,16 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fwithout_seat\x18\x03 \x01(\x05R\vwithoutSeat\"k\n" +
 	"\x11ForwardingProblem\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12>\n" +
-	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xa0\x02\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xb3\x03\n" +
 	"\n" +
 	"ProxyOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
 	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectory\x12A\n" +
-	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnectB\a\n" +
+	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnect\x12R\n" +
+	"\x0fnewcomer_answer\x18\n" +
+	" \x01(\v2'.spawnery.agent.v1alpha1.NewcomerAnswerH\x00R\x0enewcomerAnswer\x12=\n" +
+	"\bmake_way\x18\v \x01(\v2 .spawnery.agent.v1alpha1.MakeWayH\x00R\amakeWayB\a\n" +
 	"\x05order\"{\n" +
 	"\fConnectOrder\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
@@ -3644,7 +4105,19 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x17FORWARDING_STATE_ACTIVE\x10\x01\x12\x1f\n" +
 	"\x1bFORWARDING_STATE_NOT_ACTIVE\x10\x02\x12 \n" +
 	"\x1cFORWARDING_STATE_ONLINE_MODE\x10\x03\x12\x1f\n" +
-	"\x1bFORWARDING_STATE_NOT_WANTED\x10\x04*k\n" +
+	"\x1bFORWARDING_STATE_NOT_WANTED\x10\x04*`\n" +
+	"\n" +
+	"Precedence\x12\x1a\n" +
+	"\x16PRECEDENCE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16PRECEDENCE_OLDER_STAYS\x10\x01\x12\x1a\n" +
+	"\x16PRECEDENCE_NEWEST_WINS\x10\x02*Z\n" +
+	"\x03Way\x12\x13\n" +
+	"\x0fWAY_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bWAY_FREE\x10\x01\x12\x0e\n" +
+	"\n" +
+	"WAY_TRYING\x10\x02\x12\r\n" +
+	"\tWAY_TAKEN\x10\x03\x12\x11\n" +
+	"\rWAY_OVERTAKEN\x10\x04*k\n" +
 	"\x0fRoutingStrategy\x12 \n" +
 	"\x1cROUTING_STRATEGY_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17ROUTING_STRATEGY_SPREAD\x10\x01\x12\x19\n" +
@@ -3675,120 +4148,136 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 	return file_api_agent_v1alpha1_channel_proto_rawDescData
 }
 
-var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 2: spawnery.agent.v1alpha1.ForwardingState
-	(RoutingStrategy)(0),          // 3: spawnery.agent.v1alpha1.RoutingStrategy
-	(JoinMode)(0),                 // 4: spawnery.agent.v1alpha1.JoinMode
-	(DoorState)(0),                // 5: spawnery.agent.v1alpha1.DoorState
-	(*Hello)(nil),                 // 6: spawnery.agent.v1alpha1.Hello
-	(*Welcome)(nil),               // 7: spawnery.agent.v1alpha1.Welcome
-	(*Player)(nil),                // 8: spawnery.agent.v1alpha1.Player
-	(*ServerMessage)(nil),         // 9: spawnery.agent.v1alpha1.ServerMessage
-	(*Ask)(nil),                   // 10: spawnery.agent.v1alpha1.Ask
-	(*AddBoost)(nil),              // 11: spawnery.agent.v1alpha1.AddBoost
-	(*ListBoosts)(nil),            // 12: spawnery.agent.v1alpha1.ListBoosts
-	(*EndBoost)(nil),              // 13: spawnery.agent.v1alpha1.EndBoost
-	(*Retire)(nil),                // 14: spawnery.agent.v1alpha1.Retire
-	(*Connect)(nil),               // 15: spawnery.agent.v1alpha1.Connect
-	(*Answer)(nil),                // 16: spawnery.agent.v1alpha1.Answer
-	(*OwnBoost)(nil),              // 17: spawnery.agent.v1alpha1.OwnBoost
-	(*ServerReport)(nil),          // 18: spawnery.agent.v1alpha1.ServerReport
-	(*SaveResult)(nil),            // 19: spawnery.agent.v1alpha1.SaveResult
-	(*ServerOrder)(nil),           // 20: spawnery.agent.v1alpha1.ServerOrder
-	(*ServerSettings)(nil),        // 21: spawnery.agent.v1alpha1.ServerSettings
-	(*Watchers)(nil),              // 22: spawnery.agent.v1alpha1.Watchers
-	(*SaveOrder)(nil),             // 23: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 24: spawnery.agent.v1alpha1.ProxyMessage
-	(*ConnectResult)(nil),         // 25: spawnery.agent.v1alpha1.ConnectResult
-	(*ProxyReport)(nil),           // 26: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 27: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 28: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 29: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 30: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 31: spawnery.agent.v1alpha1.ProxyOrder
-	(*ConnectOrder)(nil),          // 32: spawnery.agent.v1alpha1.ConnectOrder
-	(*ProxySettings)(nil),         // 33: spawnery.agent.v1alpha1.ProxySettings
-	(*Transfer)(nil),              // 34: spawnery.agent.v1alpha1.Transfer
-	(*RateLimits)(nil),            // 35: spawnery.agent.v1alpha1.RateLimits
-	(*ProxyProtocol)(nil),         // 36: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 37: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 38: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 39: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 40: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 41: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 42: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 43: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 44: google.protobuf.Timestamp
+	(Precedence)(0),               // 3: spawnery.agent.v1alpha1.Precedence
+	(Way)(0),                      // 4: spawnery.agent.v1alpha1.Way
+	(RoutingStrategy)(0),          // 5: spawnery.agent.v1alpha1.RoutingStrategy
+	(JoinMode)(0),                 // 6: spawnery.agent.v1alpha1.JoinMode
+	(DoorState)(0),                // 7: spawnery.agent.v1alpha1.DoorState
+	(*Hello)(nil),                 // 8: spawnery.agent.v1alpha1.Hello
+	(*Welcome)(nil),               // 9: spawnery.agent.v1alpha1.Welcome
+	(*Player)(nil),                // 10: spawnery.agent.v1alpha1.Player
+	(*ServerMessage)(nil),         // 11: spawnery.agent.v1alpha1.ServerMessage
+	(*Ask)(nil),                   // 12: spawnery.agent.v1alpha1.Ask
+	(*AddBoost)(nil),              // 13: spawnery.agent.v1alpha1.AddBoost
+	(*ListBoosts)(nil),            // 14: spawnery.agent.v1alpha1.ListBoosts
+	(*EndBoost)(nil),              // 15: spawnery.agent.v1alpha1.EndBoost
+	(*Retire)(nil),                // 16: spawnery.agent.v1alpha1.Retire
+	(*Connect)(nil),               // 17: spawnery.agent.v1alpha1.Connect
+	(*Answer)(nil),                // 18: spawnery.agent.v1alpha1.Answer
+	(*OwnBoost)(nil),              // 19: spawnery.agent.v1alpha1.OwnBoost
+	(*ServerReport)(nil),          // 20: spawnery.agent.v1alpha1.ServerReport
+	(*SaveResult)(nil),            // 21: spawnery.agent.v1alpha1.SaveResult
+	(*ServerOrder)(nil),           // 22: spawnery.agent.v1alpha1.ServerOrder
+	(*ServerSettings)(nil),        // 23: spawnery.agent.v1alpha1.ServerSettings
+	(*Watchers)(nil),              // 24: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 25: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 26: spawnery.agent.v1alpha1.ProxyMessage
+	(*Newcomer)(nil),              // 27: spawnery.agent.v1alpha1.Newcomer
+	(*NewcomerAnswer)(nil),        // 28: spawnery.agent.v1alpha1.NewcomerAnswer
+	(*MakeWay)(nil),               // 29: spawnery.agent.v1alpha1.MakeWay
+	(*MakeWayResult)(nil),         // 30: spawnery.agent.v1alpha1.MakeWayResult
+	(*ConnectResult)(nil),         // 31: spawnery.agent.v1alpha1.ConnectResult
+	(*ProxyReport)(nil),           // 32: spawnery.agent.v1alpha1.ProxyReport
+	(*RosterEntry)(nil),           // 33: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 34: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 35: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 36: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 37: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 38: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 39: spawnery.agent.v1alpha1.ProxySettings
+	(*Transfer)(nil),              // 40: spawnery.agent.v1alpha1.Transfer
+	(*RateLimits)(nil),            // 41: spawnery.agent.v1alpha1.RateLimits
+	(*ProxyProtocol)(nil),         // 42: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 43: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 44: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 45: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 46: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 47: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 48: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 49: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
-	6,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	18, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	19, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	10, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
-	11, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
-	12, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
-	13, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
-	14, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
-	15, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
-	8,  // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
+	8,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	20, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	21, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	12, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
+	13, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
+	14, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
+	15, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
+	16, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
+	17, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
+	10, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	17, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	44, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	44, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	19, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	50, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	50, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	8,  // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	44, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	8,  // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	7,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	21, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	23, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	22, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	39, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	16, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
-	8,  // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	26, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	25, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
-	0,  // 29: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	44, // 30: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	27, // 31: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	28, // 32: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	29, // 33: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	30, // 34: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	44, // 35: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	8,  // 36: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 37: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	7,  // 38: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	33, // 39: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	39, // 40: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	32, // 41: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
-	8,  // 42: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
-	3,  // 43: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	38, // 44: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	37, // 45: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	36, // 46: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	35, // 47: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	34, // 48: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	43, // 49: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	41, // 50: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	40, // 51: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	42, // 52: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	4,  // 53: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	5,  // 54: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	9,  // 55: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	24, // 56: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	20, // 57: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	31, // 58: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	57, // [57:59] is the sub-list for method output_type
-	55, // [55:57] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	10, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	50, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	10, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	9,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	23, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	25, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	24, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	45, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	18, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
+	10, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	8,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	32, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	31, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
+	27, // 29: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
+	30, // 30: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
+	10, // 31: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,  // 32: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,  // 33: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
+	10, // 34: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,  // 35: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,  // 36: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
+	0,  // 37: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	50, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	33, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	34, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	35, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	36, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	50, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	10, // 44: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 45: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	9,  // 46: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	39, // 47: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	45, // 48: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	38, // 49: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	28, // 50: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
+	29, // 51: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
+	10, // 52: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	5,  // 53: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	44, // 54: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	43, // 55: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	42, // 56: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	41, // 57: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	40, // 58: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	49, // 59: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	47, // 60: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	46, // 61: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	48, // 62: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	6,  // 63: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	7,  // 64: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	11, // 65: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	26, // 66: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	22, // 67: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	37, // 68: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	67, // [67:69] is the sub-list for method output_type
+	65, // [65:67] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -3823,22 +4312,26 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyMessage_Hello)(nil),
 		(*ProxyMessage_Report)(nil),
 		(*ProxyMessage_ConnectResult)(nil),
+		(*ProxyMessage_Newcomer)(nil),
+		(*ProxyMessage_MakeWayResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[25].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[29].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 		(*ProxyOrder_Connect)(nil),
+		(*ProxyOrder_NewcomerAnswer)(nil),
+		(*ProxyOrder_MakeWay)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[27].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[37].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   38,
+			NumEnums:      8,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,13 @@ type Manager struct {
 // StartManager serves, and writes to dir what a proxy needs to find it: the
 // files endpoint, ca.crt and token.
 func StartManager(dir string) (*Manager, error) {
+	m := &Manager{changed: make(chan struct{})}
+	var err error
+	m.server, err = serve(dir, m)
+	return m, err
+}
+
+func serve(dir string, channel agentv1alpha1.ChannelServer) (*grpc.Server, error) {
 	// The certificate that standard tests use; it holds for 127.0.0.1.
 	borrowed := httptest.NewTLSServer(nil)
 	defer borrowed.Close()
@@ -47,18 +54,18 @@ func StartManager(dir string) (*Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for proxies: %w", err)
 	}
-	m := &Manager{changed: make(chan struct{}), server: grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: borrowed.TLS.Certificates,
-	})))}
+	})))
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: borrowed.Certificate().Raw})
 	for name, content := range map[string][]byte{"endpoint": []byte(listener.Addr().String()), "ca.crt": bundle, "token": []byte("a token")} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("leading proxies here: %w", err), listener.Close())
 		}
 	}
-	agentv1alpha1.RegisterChannelServer(m.server, m)
-	go func() { _ = m.server.Serve(listener) }()
-	return m, nil
+	agentv1alpha1.RegisterChannelServer(server, channel)
+	go func() { _ = server.Serve(listener) }()
+	return server, nil
 }
 
 // Stop ends every session and serves no more.

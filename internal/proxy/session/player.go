@@ -116,6 +116,7 @@ type Player struct {
 	running atomic.Bool // Run was called
 	ending  atomic.Bool // the client was told to go
 	endOnce sync.Once
+	ended   chan struct{} // closed with the first word to go
 	gone    chan struct{}
 }
 
@@ -131,6 +132,7 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 		orders:   make(chan order, 1),
 		leaves:   make(chan Departure, 1),
 		came:     world.Clock.Now(),
+		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
 	}
 	if client.Ticket != nil {
@@ -154,6 +156,12 @@ func (p *Player) Standing() Standing { return *p.standing.Load() }
 
 // Gone is closed when the stay is over and nothing of it is left.
 func (p *Player) Gone() <-chan struct{} { return p.gone }
+
+// Dismissed is closed when the player was told to go.
+func (p *Player) Dismissed() <-chan struct{} { return p.ended }
+
+// Leaving reports whether the player was told to go, and is about to be gone.
+func (p *Player) Leaving() bool { return p.ending.Load() }
 
 // errOver is why everything of a stay ends when its client has gone.
 var errOver = errors.New("the player has gone")
@@ -204,6 +212,7 @@ const (
 func (p *Player) Disconnect(reason mcproto.Text) {
 	p.endOnce.Do(func() {
 		p.ending.Store(true)
+		close(p.ended)
 		if !p.running.Load() {
 			// Its login is not finished: no reason can be told there.
 			p.conn.Close()
@@ -267,24 +276,25 @@ func (p *Player) feel(ctx context.Context, b *beat) {
 	close(b.felt)
 }
 
-// answers asks the client and waits.
+// answers asks the client and waits. Also for the question: a client that is
+// dead may take nothing any more.
 func (p *Player) answers(ctx context.Context) bool {
-	answer := make(chan []byte, 1)
-	asked := false
-	p.screen.show(p, func(s *screen) error {
-		var err error
-		asked, err = s.keepAlive(p, asker{reply: answer})
-		return err
-	})
-	if !asked {
-		// Between two servers nothing can be asked, and a client that is being
-		// moved is not dead.
-		return true
-	}
 	ctx, cancel := context.WithTimeout(ctx, aliveWithin)
 	defer cancel()
+	answer, moving := make(chan []byte, 1), make(chan struct{})
+	go p.screen.show(p, func(s *screen) error {
+		asked, err := s.keepAlive(p, asker{reply: answer})
+		if !asked {
+			// Between two servers nothing can be asked, and a client that is being
+			// moved is not dead.
+			close(moving)
+		}
+		return err
+	})
 	select {
 	case <-answer:
+		return true
+	case <-moving:
 		return true
 	case <-p.gone:
 		return false
