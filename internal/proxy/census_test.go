@@ -63,3 +63,17 @@ func TestWhoeverHasASeatDoesNotWait(t *testing.T) {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhoOnlyLooksAtTheServerListWaitsForNothing(t *testing.T) {
+	n := newNetwork(t)
+	n.publish()
+	p := n.front()
+	for range 20 {
+		serverList(t, p, 777)
+	}
+	if report := p.report().GetReport(); len(report.GetWaiting()) != 0 || len(report.GetRoster()) != 0 {
+		t.Errorf("reported: %v", report)
+	}
+	n.bot(p, "Ada")
+	n.eventually("a player who joins does", func() bool { return len(p.report().GetReport().GetWaiting()) == 1 })
+}

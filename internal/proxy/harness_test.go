@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (n *network) start(name string, r rig) *server {
 		n.t.Fatal(err)
 	}
 	agent, err := seatstest.Start(seatstest.Config{
-		Server: name, Playable: r.playable, Slots: r.slots, Secret: []byte(secret),
+		Server: name, Playable: r.playable, Slots: r.slots, Secret: []byte(cmp.Or(r.settings.ForwardingSecret, secret)),
 		Online: func() []string { return namesOf(game) },
 	})
 	if err != nil {

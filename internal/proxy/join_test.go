@@ -39,24 +39,35 @@ func TestAPlayerJoinsAtEveryProtocol(t *testing.T) {
 func TestTheServerLearnsWhoComesAsIfThereWasNoProxy(t *testing.T) {
 	n := newNetwork(t)
 	lobby := n.add("lobby-a", rig{})
+	n.add("survival-0", rig{})
 	p := n.front()
 	raw := "Play.Example.org.\x00FORGE\x00"
-	n.on(n.bot(p, "Ada", func(s *mctest.BotSettings) {
+	b := n.bot(p, "Ada", func(s *mctest.BotSettings) {
 		s.Host, s.Locale, s.Intent = raw, "de_de", mcproto.IntentTransfer
-	}))
-	client, err := lobby.ClientOf("Ada")
-	if err != nil {
+	})
+	n.on(b, "lobby-a")
+	learns := func(server *server) {
+		t.Helper()
+		client, err := server.ClientOf("Ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if client.Handshake.RawHost != raw || client.Handshake.Intent != mcproto.IntentLogin {
+			t.Errorf("handshake %+v", client.Handshake)
+		}
+		if client.Brand != "vanilla" || client.Locale != "de_de" || client.Address != "127.0.0.1" {
+			t.Errorf("brand %q, locale %q, address %q", client.Brand, client.Locale, client.Address)
+		}
+		if who := server.Players(); len(who) != 1 || who[0].ID != mcproto.OfflineUUID("Ada") {
+			t.Errorf("got %v", who)
+		}
+	}
+	learns(lobby)
+	if err := p.player("Ada").Switch(n.ctx, "survival-0"); err != nil {
 		t.Fatal(err)
 	}
-	if client.Handshake.RawHost != raw || client.Handshake.Intent != mcproto.IntentLogin {
-		t.Errorf("handshake %+v", client.Handshake)
-	}
-	if client.Brand != "vanilla" || client.Locale != "de_de" || client.Address != "127.0.0.1" {
-		t.Errorf("brand %q, locale %q, address %q", client.Brand, client.Locale, client.Address)
-	}
-	if who := lobby.Players(); len(who) != 1 || who[0].ID != mcproto.OfflineUUID("Ada") {
-		t.Errorf("got %v", who)
-	}
+	n.on(b, "survival-0")
+	learns(n.servers["survival-0"])
 }
 
 // sessionServer has accounts, and the network asks it.
