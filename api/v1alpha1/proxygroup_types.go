@@ -311,6 +311,11 @@ type RateLimits struct {
 	ExemptCIDRs []string `json:"exemptCIDRs,omitempty"`
 }
 
+// ProxyCommand is the name of a command of the proxies.
+//
+// +kubebuilder:validation:Enum=server;send;glist;hub;lobby
+type ProxyCommand string
+
 // ProxyConfig is what the proxies show and enforce.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -368,6 +373,18 @@ type ProxyConfig struct {
 	//
 	// +optional
 	RateLimits RateLimits `json:"rateLimits,omitzero"`
+
+	// commands are the names that the proxies take of what players type: server,
+	// send, glist, hub and lobby. One that is left out belongs to the servers, as
+	// every other name but cloud does; with an empty list all of them do. A change
+	// takes effect at once, and players see it in their completions on the next
+	// server. Default: all five.
+	//
+	// +optional
+	// +default=["server","send","glist","hub","lobby"]
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=5
+	Commands []ProxyCommand `json:"commands,omitempty"`
 }
 
 // ProxyDrain bounds how long a proxy waits for its players to leave.

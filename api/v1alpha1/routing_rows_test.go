@@ -45,6 +45,18 @@ func proxyBoundsRows() map[string]admissionRow {
 			reject: `spec: {config: {maxHeld: 0}}`,
 			want:   "spec.config.maxHeld: Invalid value: 0: spec.config.maxHeld in body should be greater than or equal to 1",
 		},
+		"a proxy takes commands that it knows, or none": {
+			base:   "proxygroup",
+			accept: `spec: {config: {commands: []}}`,
+			reject: `spec: {config: {commands: [server, cloud]}}`,
+			want:   `spec.config.commands[1]: Unsupported value: "cloud": supported values: "server", "send", "glist", "hub", "lobby"`,
+		},
+		"a command is taken once": {
+			base:   "proxygroup",
+			accept: `spec: {config: {commands: [server, send, glist, hub, lobby]}}`,
+			reject: `spec: {config: {commands: [hub, hub]}}`,
+			want:   `spec.config.commands[1]: Duplicate value: "hub"`,
+		},
 	}
 }
 

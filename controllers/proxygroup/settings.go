@@ -33,6 +33,7 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 	if trusted := group.Spec.Config.ProxyProtocol.TrustedCIDRs; len(trusted) > 0 {
 		settings.ProxyProtocol = &agentv1alpha1.ProxyProtocol{TrustedCidrs: trusted}
 	}
+	settings.Commands = commandsOf(group)
 	for _, forced := range group.Spec.Routing.ForcedHosts {
 		settings.ForcedHosts = append(settings.ForcedHosts, &agentv1alpha1.ForcedHost{Host: forced.Host, Groups: forced.Groups})
 	}
@@ -46,6 +47,18 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		})
 	}
 	return settings
+}
+
+// commandsOf leaves the names to the proxy where the API server set none.
+func commandsOf(group *v1alpha1.ProxyGroup) *agentv1alpha1.Commands {
+	if group.Spec.Config.Commands == nil {
+		return nil
+	}
+	taken := &agentv1alpha1.Commands{}
+	for _, name := range group.Spec.Config.Commands {
+		taken.Names = append(taken.Names, string(name))
+	}
+	return taken
 }
 
 // maxHeldOf leaves the number to the proxy where the API server set none.

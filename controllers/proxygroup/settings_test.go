@@ -44,6 +44,20 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
+		"no commands": {
+			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{Commands: []v1alpha1.ProxyCommand{}}},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				Commands: &agentv1alpha1.Commands{}, Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
+		"two commands": {
+			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{Commands: []v1alpha1.ProxyCommand{"hub", "server"}}},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				Commands: &agentv1alpha1.Commands{Names: []string{"hub", "server"}}, Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
 		"routing": {
 			v1alpha1.ProxyGroupSpec{Routing: v1alpha1.Routing{
 				FallbackGroups: []string{"hub", "limbo"}, Strategy: v1alpha1.RoutingFill, HoldSeconds: new(int32(7)),

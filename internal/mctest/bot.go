@@ -137,6 +137,7 @@ type Bot struct {
 	server      string // from the welcome; empty while on none
 	lines       []string
 	suggestions map[int32]mcproto.Suggestions
+	commands    []string
 	nextAsk     int32
 	left        time.Time // when play was left for a switch
 	stats       BotStats
@@ -375,6 +376,25 @@ func (b *Bot) ForgetLines() {
 // Command runs a command, given without its slash.
 func (b *Bot) Command(line string) error {
 	return b.send(mcproto.StatePlay, b.protocol.PlayServer.ChatCommand, mcproto.NewWriter().String(line).Bytes())
+}
+
+// CommandSigned runs a command as the game's client does when one of its
+// arguments is a message, which it signs.
+func (b *Bot) CommandSigned(line string) error {
+	w := mcproto.NewWriter().String(line)
+	w.Int64(b.settings.Clock.Now().UnixMilli()).Int64(0).VarInt(0)
+	w.VarInt(0).Raw(make([]byte, seenMessages)...)
+	if b.protocol.Number >= chatChecksumSince {
+		w.Raw(0)
+	}
+	return b.send(mcproto.StatePlay, b.protocol.PlayServer.ChatCommandSigned, w.Bytes())
+}
+
+// Commands are the names that the server last told the client it may run.
+func (b *Bot) Commands() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.commands)
 }
 
 // Suggest asks how a line, given with its slash, may go on.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -229,7 +230,7 @@ func (b *Bot) finish() error {
 func (b *Bot) minds(id int32) bool {
 	ids := b.protocol.PlayClient
 	switch id {
-	case ids.Bundle, ids.StartConfiguration, ids.Disconnect, ids.SystemChat, ids.Suggestions, ids.KeepAlive,
+	case ids.Bundle, ids.StartConfiguration, ids.Disconnect, ids.SystemChat, ids.Suggestions, ids.Commands, ids.KeepAlive,
 		ids.Transfer, ids.Login, ids.Ping, ids.CookieRequest, ids.StoreCookie, ids.ResourcePackPush, ids.PlayerPosition:
 		return true
 	}
@@ -261,6 +262,8 @@ func (b *Bot) play(id int32, payload []byte) error {
 		return b.chat(payload)
 	case ids.Suggestions:
 		return b.suggested(payload)
+	case ids.Commands:
+		return b.mayRun(payload)
 	case ids.PlayerPosition:
 		return b.teleported(payload)
 	}
@@ -325,6 +328,18 @@ func (b *Bot) suggested(payload []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.suggestions[s.ID] = s
+	b.signal()
+	return nil
+}
+
+func (b *Bot) mayRun(payload []byte) error {
+	names, err := parseCommandTree(payload)
+	if err != nil && !errors.Is(err, errUnknownArgument) {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.commands = names
 	b.signal()
 	return nil
 }

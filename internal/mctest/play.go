@@ -87,20 +87,6 @@ func (p *session) chat(text string) []byte {
 	return mcproto.SystemChatPayload(p.protocol.Number, mcproto.Plain(text), mcproto.InChat)
 }
 
-// commandTree is a root with literals that run.
-func commandTree(literals ...string) []byte {
-	const root, executableLiteral = 0x00, 0x05
-	w := mcproto.NewWriter().VarInt(int32(1 + len(literals)))
-	w.Raw(root).VarInt(int32(len(literals)))
-	for i := range literals {
-		w.VarInt(int32(i + 1))
-	}
-	for _, literal := range literals {
-		w.Raw(executableLiteral).VarInt(0).String(literal)
-	}
-	return w.VarInt(0).Bytes()
-}
-
 func (p *session) playPacket(id int32, payload []byte) error {
 	ids := p.protocol.PlayServer
 	handled, err := p.reported(reports{
@@ -114,7 +100,7 @@ func (p *session) playPacket(id int32, payload []byte) error {
 	case ids.ResourcePack:
 		_, err := p.packStatus(payload)
 		return err
-	case ids.ChatCommand:
+	case ids.ChatCommand, ids.ChatCommandSigned:
 		return p.command(payload)
 	case ids.ChatMessage:
 		text, err := parseChat(p.protocol.Number, payload)

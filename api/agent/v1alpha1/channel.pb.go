@@ -2945,6 +2945,9 @@ type ProxySettings struct {
 	// lets them in until it is told to end.
 	RefuseWhileWithdrawn bool `protobuf:"varint,20,opt,name=refuse_while_withdrawn,json=refuseWhileWithdrawn,proto3" json:"refuse_while_withdrawn,omitempty"`
 	// Absent: players of a proxy that must go wait there until they leave.
+	// Names that the proxy takes of what players type, beside /cloud; it knows
+	// server, send, glist, hub and lobby. Absent: all of them.
+	Commands      *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
 	Transfer      *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3090,6 +3093,13 @@ func (x *ProxySettings) GetRefuseWhileWithdrawn() bool {
 		return x.RefuseWhileWithdrawn
 	}
 	return false
+}
+
+func (x *ProxySettings) GetCommands() *Commands {
+	if x != nil {
+		return x.Commands
+	}
+	return nil
 }
 
 func (x *ProxySettings) GetTransfer() *Transfer {
@@ -3247,6 +3257,51 @@ func (x *RateLimits) GetExemptCidrs() []string {
 	return nil
 }
 
+// Commands are names of commands.
+type Commands struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Commands) Reset() {
+	*x = Commands{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Commands) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Commands) ProtoMessage() {}
+
+func (x *Commands) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Commands.ProtoReflect.Descriptor instead.
+func (*Commands) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Commands) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
 // ProxyProtocol says which peers speak for players by the PROXY protocol,
 // version 1 or 2. Their connections begin with its header, those of others do
 // not.
@@ -3259,7 +3314,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3271,7 +3326,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3284,7 +3339,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -3307,7 +3362,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3319,7 +3374,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3332,7 +3387,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -3367,7 +3422,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3434,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3447,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -3452,7 +3507,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3464,7 +3519,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3477,7 +3532,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3543,7 +3598,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3610,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3623,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3606,7 +3661,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3618,7 +3673,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3631,7 +3686,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3667,7 +3722,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3679,7 +3734,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3692,7 +3747,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3734,7 +3789,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3746,7 +3801,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3759,7 +3814,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -4004,7 +4059,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\xd3\x06\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\x92\a\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -4025,6 +4080,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\vrate_limits\x18\x0f \x01(\v2#.spawnery.agent.v1alpha1.RateLimitsR\n" +
 	"rateLimits\x124\n" +
 	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawn\x12=\n" +
+	"\bcommands\x18\x15 \x01(\v2!.spawnery.agent.v1alpha1.CommandsR\bcommands\x12=\n" +
 	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransferB\v\n" +
 	"\t_max_held\"g\n" +
 	"\bTransfer\x12\x18\n" +
@@ -4038,7 +4094,9 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"loginBurst\x12*\n" +
 	"\x11status_per_second\x18\x03 \x01(\x05R\x0fstatusPerSecond\x12!\n" +
 	"\fstatus_burst\x18\x04 \x01(\x05R\vstatusBurst\x12!\n" +
-	"\fexempt_cidrs\x18\x05 \x03(\tR\vexemptCidrs\"4\n" +
+	"\fexempt_cidrs\x18\x05 \x03(\tR\vexemptCidrs\" \n" +
+	"\bCommands\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"4\n" +
 	"\rProxyProtocol\x12#\n" +
 	"\rtrusted_cidrs\x18\x01 \x03(\tR\ftrustedCidrs\"8\n" +
 	"\n" +
@@ -4149,7 +4207,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -4193,15 +4251,16 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*ProxySettings)(nil),         // 39: spawnery.agent.v1alpha1.ProxySettings
 	(*Transfer)(nil),              // 40: spawnery.agent.v1alpha1.Transfer
 	(*RateLimits)(nil),            // 41: spawnery.agent.v1alpha1.RateLimits
-	(*ProxyProtocol)(nil),         // 42: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 43: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 44: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 45: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 46: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 47: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 48: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 49: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
+	(*Commands)(nil),              // 42: spawnery.agent.v1alpha1.Commands
+	(*ProxyProtocol)(nil),         // 43: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 44: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 45: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 46: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 47: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 48: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 49: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 50: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	8,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -4216,18 +4275,18 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	10, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
 	19, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	50, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	50, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	51, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	51, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	10, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	50, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	51, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	10, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	9,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	23, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	25, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	24, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	45, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	46, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
 	18, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
 	10, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
 	8,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -4242,42 +4301,43 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	3,  // 35: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
 	4,  // 36: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
 	0,  // 37: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	50, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	51, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
 	33, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
 	34, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
 	35, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
 	36, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	50, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	51, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
 	10, // 44: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
 	2,  // 45: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	9,  // 46: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	39, // 47: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	45, // 48: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	46, // 48: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
 	38, // 49: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
 	28, // 50: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
 	29, // 51: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
 	10, // 52: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
 	5,  // 53: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	44, // 54: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	43, // 55: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	42, // 56: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	45, // 54: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	44, // 55: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	43, // 56: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
 	41, // 57: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	40, // 58: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	49, // 59: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	47, // 60: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	46, // 61: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	48, // 62: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	6,  // 63: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	7,  // 64: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	11, // 65: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	26, // 66: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	22, // 67: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	37, // 68: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	67, // [67:69] is the sub-list for method output_type
-	65, // [65:67] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	42, // 58: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
+	40, // 59: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	50, // 60: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	48, // 61: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	47, // 62: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	49, // 63: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	6,  // 64: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	7,  // 65: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	11, // 66: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	26, // 67: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	22, // 68: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	37, // 69: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	68, // [68:70] is the sub-list for method output_type
+	66, // [66:68] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -4324,14 +4384,14 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_MakeWay)(nil),
 	}
 	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[41].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,136 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commands answers what players type at the proxy: /cloud.
+// Package commands answers what players type at the proxy: /cloud, and the
+// commands by which they move about the network.
 package commands
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/permissions"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
-	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
-	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 )
 
-const root = "cloud"
-
-// Grants answers whether a player holds a permission.
+// Grants answers what a player may do.
 type Grants interface {
-	Holds(who permissions.Player, node string) bool
+	// Check is what is known of the player and a permission.
+	Check(who permissions.Player, node string) permissions.Answer
+	// MayJoin reports whether the player may be sent to a group.
+	MayJoin(who permissions.Player, group string) bool
 }
+
+// Asker is the player who types.
+type Asker interface {
+	Identity() permissions.Player
+	// Server is the one the player is on; empty: none.
+	Server() string
+	// Send takes the player to a server, or to any server of the first of some
+	// groups that has a seat. It returns why they stayed; nil: they did not.
+	Send(ctx context.Context, to Target) *mcproto.Text
+}
+
+// Target is where a player wants to be.
+type Target struct {
+	// Place is a server or a group.
+	Place string
+	// Groups are tried in order. Unused with a Place.
+	Groups []string
+}
+
+// Reply is what a command line comes to.
+type Reply struct {
+	// Lines are told at once.
+	Lines []mcproto.Text
+	// Later does what takes a while, and returns what is told then; nil: there
+	// is nothing to wait for.
+	Later func(ctx context.Context) []mcproto.Text
+}
+
+func says(lines ...mcproto.Text) Reply { return Reply{Lines: lines} }
 
 // Console answers commands from the network's directory.
 type Console struct {
 	store  *directory.Store
 	grants Grants
-	tree   []subcommand
+	cloud  []subcommand
+	own    []command
 }
 
-// subcommand is one word after /cloud.
-type subcommand struct {
-	name    string
-	node    string // the permission it needs
-	help    messages.Key
-	run     func(arguments []string) []mcproto.Text
-	suggest func() []string // its first argument
+// command is a name that the proxy takes at the root.
+type command struct {
+	name string
+	// may reports whether a player may use it; who may not is left to the servers.
+	may     func(who permissions.Player) bool
+	run     func(by Asker, arguments []string) Reply
+	suggest func(who permissions.Player, before []string) []string
 }
 
 // NewConsole answers those who hold the permissions.
 func NewConsole(store *directory.Store, book Grants) *Console {
 	c := &Console{store: store, grants: book}
-	c.tree = []subcommand{
-		{name: "list", node: grants.CloudRead, help: messages.CommandHelpList, run: c.list, suggest: c.groupNames},
-	}
+	c.cloud = c.subcommands()
+	c.own = append([]command{{
+		name: root, may: func(who permissions.Player) bool { return len(c.allowed(who)) > 0 },
+		run: c.runCloud, suggest: c.suggestCloud,
+	}}, c.travel()...)
 	return c
 }
 
-// Literals are the names the proxy takes from this player. Somebody who may
-// use nothing sees nothing, and the name is left to the servers.
-func (c *Console) Literals(who permissions.Player) []string {
-	if len(c.allowed(who)) == 0 {
-		return nil
+// defaultCommands are the names that a proxy takes of which nobody says so.
+var defaultCommands = []string{serverCommand, sendCommand, glistCommand, hubCommand, lobbyCommand}
+
+// taken reports whether the proxy takes the name, by its owner's choice: the
+// others belong to the servers.
+func (c *Console) taken(name string) bool {
+	if name == root {
+		return true
 	}
-	return []string{root}
+	return slices.Contains(takenOf(c.store.View().Settings), name)
 }
 
-func (c *Console) allowed(who permissions.Player) []subcommand {
-	var list []subcommand
-	for _, sub := range c.tree {
-		if c.grants.Holds(who, sub.node) {
-			list = append(list, sub)
+func takenOf(settings *agentv1alpha1.ProxySettings) []string {
+	if chosen := settings.GetCommands(); chosen != nil {
+		return chosen.GetNames()
+	}
+	return defaultCommands
+}
+
+// find returns a command that the player may use.
+func (c *Console) find(who permissions.Player, name string) (command, bool) {
+	i := slices.IndexFunc(c.own, func(known command) bool { return known.name == name })
+	if i < 0 || !c.taken(name) || !c.own[i].may(who) {
+		return command{}, false
+	}
+	return c.own[i], true
+}
+
+// Literals are the names the proxy takes from this player. What they may not
+// use they do not see, and the name is left to the servers.
+func (c *Console) Literals(who permissions.Player) []string {
+	var names []string
+	for _, known := range c.own {
+		if _, may := c.find(who, known.name); may {
+			names = append(names, known.name)
 		}
 	}
-	return list
+	return names
 }
 
 // Run answers a command line without its slash; false: it is not ours.
-func (c *Console) Run(who permissions.Player, line string) ([]mcproto.Text, bool) {
+func (c *Console) Run(by Asker, line string) (Reply, bool) {
 	words := strings.Fields(line)
-	if len(words) == 0 || words[0] != root {
-		return nil, false
+	if len(words) == 0 {
+		return Reply{}, false
 	}
-	allowed := c.allowed(who)
-	if len(allowed) == 0 {
-		return nil, false
+	known, ours := c.find(by.Identity(), words[0])
+	if !ours {
+		return Reply{}, false
 	}
-	if len(words) == 1 || words[1] == "help" {
-		return help(allowed), true
-	}
-	i := slices.IndexFunc(c.tree, func(sub subcommand) bool { return sub.name == words[1] })
-	if i < 0 {
-		return []mcproto.Text{messages.Text(messages.CommandUnknown, mcproto.Plain(words[1]))}, true
-	}
-	if !c.grants.Holds(who, c.tree[i].node) {
-		return []mcproto.Text{messages.Text(messages.CommandDenied, mcproto.Plain(c.tree[i].node))}, true
-	}
-	return c.tree[i].run(words[2:]), true
-}
-
-func help(allowed []subcommand) []mcproto.Text {
-	lines := []mcproto.Text{messages.Text(messages.CommandHelp)}
-	for _, sub := range allowed {
-		line := messages.Text(sub.help)
-		line.Click = mcproto.Click{Action: mcproto.SuggestCommand, Value: "/" + root + " " + sub.name}
-		lines = append(lines, line)
-	}
-	return lines
+	return known.run(by, words[1:]), true
 }
 
 // Suggest completes the last word of a command line with its slash; false: the
 // line is not ours.
 func (c *Console) Suggest(who permissions.Player, line string) ([]string, bool) {
-	rest, ours := strings.CutPrefix(line, "/"+root+" ")
-	allowed := c.allowed(who)
-	if !ours || len(allowed) == 0 {
+	rest, slash := strings.CutPrefix(line, "/")
+	name, arguments, spaced := strings.Cut(rest, " ")
+	if !slash || !spaced {
 		return nil, false
 	}
-	name, argument, deeper := strings.Cut(rest, " ")
-	if !deeper {
-		names := []string{"help"}
-		for _, sub := range allowed {
-			names = append(names, sub.name)
-		}
-		return beginningWith(names, name), true
+	known, ours := c.find(who, name)
+	if !ours {
+		return nil, false
 	}
-	i := slices.IndexFunc(allowed, func(sub subcommand) bool { return sub.name == name })
-	if i < 0 || strings.Contains(argument, " ") {
-		return nil, true
-	}
-	return beginningWith(allowed[i].suggest(), argument), true
+	words := strings.Split(arguments, " ")
+	last := len(words) - 1
+	return beginningWith(known.suggest(who, words[:last]), words[last]), true
 }
 
 func beginningWith(words []string, prefix string) []string {
-	matches := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, prefix) })
+	matches := slices.DeleteFunc(words, func(word string) bool {
+		return len(word) < len(prefix) || !strings.EqualFold(word[:len(prefix)], prefix)
+	})
 	slices.Sort(matches)
-	return matches
+	return slices.Compact(matches)
 }
 
-func (c *Console) groupNames() []string {
-	var names []string
-	for _, group := range c.store.View().Groups() {
-		names = append(names, group.GetName())
-	}
-	return names
+// holds reports whether the player was granted the node; nothing said of it is
+// a no.
+func (c *Console) holds(who permissions.Player, node string) bool {
+	return c.grants.Check(who, node) == permissions.Granted
 }

@@ -3,6 +3,7 @@
 package commands
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -14,9 +15,53 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
 )
 
+// granted are nodes that everybody holds; a leading - denies one.
 type granted []string
 
-func (g granted) Holds(_ permissions.Player, node string) bool { return slices.Contains(g, node) }
+func (g granted) Check(_ permissions.Player, node string) permissions.Answer {
+	switch {
+	case slices.Contains(g, "-"+node):
+		return permissions.Denied
+	case slices.Contains(g, node):
+		return permissions.Granted
+	}
+	return permissions.Unknown
+}
+
+// MayJoin is a yes for every group but those whose joining is denied.
+func (g granted) MayJoin(who permissions.Player, group string) bool {
+	return g.Check(who, "spawnery.join."+group) != permissions.Denied
+}
+
+// asker is a player who types, and where they were sent.
+type asker struct {
+	server string
+	stays  *mcproto.Text
+	sent   []Target
+}
+
+func (a *asker) Identity() permissions.Player { return permissions.Player{Name: "Ada"} }
+
+func (a *asker) Server() string { return a.server }
+
+func (a *asker) Send(_ context.Context, to Target) *mcproto.Text {
+	a.sent = append(a.sent, to)
+	return a.stays
+}
+
+// run is all that a line comes to.
+func run(t *testing.T, c *Console, by Asker, line string) []string {
+	t.Helper()
+	reply, ours := c.Run(by, line)
+	if !ours {
+		t.Fatalf("%q was left to the server", line)
+	}
+	lines := reply.Lines
+	if reply.Later != nil {
+		lines = append(lines, reply.Later(t.Context())...)
+	}
+	return plain(lines)
+}
 
 func console(t *testing.T, nodes ...string) *Console {
 	t.Helper()
@@ -64,11 +109,7 @@ func TestCloud(t *testing.T) {
 		"all, with spaces": {"cloud  list ", slices.Concat([]string{"events: 0 players, 0 free seats, 0 servers"}, lobby, []string{"survival: 0 players, 0 free seats, 1 servers", "  survival-0: unknown/100 players, Starting"})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lines, ours := console(t, "spawnery.cloud.read").Run(permissions.Player{}, tt.line)
-			if !ours {
-				t.Fatal("it was left to the server")
-			}
-			if diff := cmp.Diff(tt.want, plain(lines)); diff != "" {
+			if diff := cmp.Diff(tt.want, run(t, console(t, "spawnery.cloud.read"), &asker{}, tt.line)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -77,21 +118,20 @@ func TestCloud(t *testing.T) {
 
 func TestANetworkWithoutGroupsSaysSo(t *testing.T) {
 	c := NewConsole(directory.NewStore(), granted{"spawnery.cloud.read"})
-	lines, _ := c.Run(permissions.Player{}, "cloud list")
-	if diff := cmp.Diff([]string{"There are no groups yet."}, plain(lines)); diff != "" {
+	if diff := cmp.Diff([]string{"There are no groups yet."}, run(t, c, &asker{}, "cloud list")); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestWithoutAnyPermissionCloudBelongsToTheServers(t *testing.T) {
 	c := console(t)
-	if _, ours := c.Run(permissions.Player{}, "cloud list"); ours {
+	if _, ours := c.Run(&asker{}, "cloud list"); ours {
 		t.Error("the command was answered")
 	}
 	if _, ours := c.Suggest(permissions.Player{}, "/cloud "); ours {
 		t.Error("the command was completed")
 	}
-	if names := c.Literals(permissions.Player{}); names != nil {
+	if names := c.Literals(permissions.Player{}); slices.Contains(names, "cloud") {
 		t.Errorf("shown: %v", names)
 	}
 }
@@ -99,7 +139,7 @@ func TestWithoutAnyPermissionCloudBelongsToTheServers(t *testing.T) {
 func TestOtherCommandsAreNotOurs(t *testing.T) {
 	c := console(t, "spawnery.cloud.read")
 	for _, line := range []string{"", "clouds list", "msg Ada cloud list", "list"} {
-		if _, ours := c.Run(permissions.Player{}, line); ours {
+		if _, ours := c.Run(&asker{}, line); ours {
 			t.Errorf("%q was answered", line)
 		}
 		if _, ours := c.Suggest(permissions.Player{}, "/"+line); ours {
@@ -118,6 +158,7 @@ func TestSuggestions(t *testing.T) {
 		"/cloud list s":          {"survival"},
 		"/cloud list survival x": nil,
 		"/cloud explode ":        nil,
+		"/cloud LI":              {"list"},
 	} {
 		got, ours := c.Suggest(permissions.Player{}, line)
 		if !ours {

@@ -17,23 +17,23 @@ const (
 )
 
 // list prints every group, or one, with its servers.
-func (c *Console) list(arguments []string) []mcproto.Text {
+func (c *Console) list(_ Asker, arguments []string) Reply {
 	view := c.store.View()
 	groups := view.Groups()
 	if len(arguments) > 0 {
 		if !view.HasGroup(arguments[0]) {
-			return []mcproto.Text{messages.Text(messages.CommandListNoGroup, mcproto.Plain(arguments[0]))}
+			return says(messages.Text(messages.CommandListNoGroup, mcproto.Plain(arguments[0])))
 		}
 		groups = []*agentv1alpha1.DirectoryGroup{{Name: arguments[0]}}
 	}
 	if len(groups) == 0 {
-		return []mcproto.Text{messages.Text(messages.CommandListEmpty)}
+		return says(messages.Text(messages.CommandListEmpty))
 	}
 	var lines []mcproto.Text
 	for _, group := range groups {
 		lines = append(lines, listGroup(view, group.GetName())...)
 	}
-	return lines
+	return says(lines...)
 }
 
 func listGroup(view *directory.View, group string) []mcproto.Text {

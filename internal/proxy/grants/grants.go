@@ -19,6 +19,9 @@ import (
 const (
 	// CloudRead lets a player look at groups and servers.
 	CloudRead = "spawnery.cloud.read"
+	// Command, followed by its name, lets a player use a command of the proxy;
+	// VelocityCommand says the same of grants that were written for Velocity.
+	Command, VelocityCommand = "spawnery.command.", "velocity.command."
 	// JoinFull, followed by a group's name, lets a player join full rounds.
 	JoinFull = "spawnery.join.full."
 	// JoinLimit lets a player in while the network is full.
@@ -45,7 +48,12 @@ func NewBook(store *directory.Store, log logr.Logger) *Book {
 // Holds reports whether the player was granted the node; nothing said of it is
 // a no.
 func (b *Book) Holds(who permissions.Player, node string) bool {
-	return b.current().Check(who, node) == permissions.Granted
+	return b.Check(who, node) == permissions.Granted
+}
+
+// Check is what the grants say about a node.
+func (b *Book) Check(who permissions.Player, node string) permissions.Answer {
+	return b.current().Check(who, node)
 }
 
 // Privilege is what the player's grants add to joining a group.

@@ -40,6 +40,7 @@ const (
 	JoinFailed      Key = "spawnery.join.failed"
 	JoinUnsafe      Key = "spawnery.join.unsafe"
 	JoinUnreachable Key = "spawnery.join.unreachable"
+	JoinSlow        Key = "spawnery.join.slow"
 
 	Hold            Key = "spawnery.hold"
 	HoldFull        Key = "spawnery.hold.full"
@@ -63,6 +64,15 @@ const (
 	CommandListUnknown Key = "spawnery.command.list.unknown"
 	CommandListEmpty   Key = "spawnery.command.list.empty"
 	CommandListNoGroup Key = "spawnery.command.list.nogroup"
+	CommandBusy        Key = "spawnery.command.busy"
+
+	CommandServerHere    Key = "spawnery.command.server.here"
+	CommandServerNowhere Key = "spawnery.command.server.nowhere"
+	CommandServerGroup   Key = "spawnery.command.server.group"
+	CommandServerJoin    Key = "spawnery.command.server.join"
+	CommandServerMore    Key = "spawnery.command.server.more"
+	CommandGlist         Key = "spawnery.command.glist"
+	CommandGlistGroup    Key = "spawnery.command.glist.group"
 )
 
 // Message is one entry of the catalogue.

@@ -4,6 +4,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,9 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 )
+
+// commandWithin bounds a command of the player's.
+const commandWithin = 10 * time.Second
 
 // clientSilence is how long a client may send nothing. It answers our
 // keep-alives or the server's, which come more often.
@@ -257,13 +261,31 @@ func (p *Player) onCommand(f *mcproto.Frame) error {
 	if err != nil {
 		return err
 	}
-	lines, ours := p.world.Commands.Run(p.identity, line)
+	reply, ours := p.world.Commands.Run(p, line)
 	if !ours {
 		p.toServer(p.route.Load(), f)
 		return nil
 	}
-	p.Tell(lines...)
+	p.Tell(reply.Lines...)
+	if reply.Later != nil {
+		p.finish(reply.Later)
+	}
 	return nil
+}
+
+// finish carries a command out beside the reader. A player has one of them at a
+// time, however fast they type.
+func (p *Player) finish(command func(context.Context) []mcproto.Text) {
+	if !p.atWork.CompareAndSwap(false, true) {
+		p.Tell(messages.Text(messages.CommandBusy))
+		return
+	}
+	p.carryOn(func(ctx context.Context) {
+		defer p.atWork.Store(false)
+		ctx, cancel := context.WithTimeout(ctx, commandWithin)
+		defer cancel()
+		p.Tell(command(ctx)...)
+	})
 }
 
 func (p *Player) onSuggestionsRequest(f *mcproto.Frame) error {

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
 	"github.com/spawnery/spawnery-operator/internal/routing"
@@ -85,6 +87,32 @@ func (p *Player) Switch(ctx context.Context, target string) error {
 	default:
 		return &Switched{Reason: messages.Text(messages.JoinUnknown, mcproto.Plain(target))}
 	}
+	return p.await(ctx, o)
+}
+
+// Send takes the player where they want to be, and returns why they stayed; nil:
+// they did not.
+func (p *Player) Send(ctx context.Context, to commands.Target) *mcproto.Text {
+	var err error
+	if to.Place != "" {
+		err = p.Switch(ctx, to.Place)
+	} else {
+		o := order{target: strings.Join(to.Groups, ", "), request: p.request(routing.ByChoice)}
+		o.request.Groups = to.Groups
+		err = p.await(ctx, o)
+	}
+	if err == nil {
+		return nil
+	}
+	if stays, ok := errors.AsType[*Switched](err); ok {
+		return &stays.Reason
+	}
+	// It is not known whether they stay.
+	return new(messages.Text(messages.JoinSlow))
+}
+
+// await has the director carry the order out.
+func (p *Player) await(ctx context.Context, o order) error {
 	done := make(chan error, 1)
 	o.done = done
 	select {
@@ -98,7 +126,7 @@ func (p *Player) Switch(ctx context.Context, target string) error {
 	case <-p.gone:
 		return errOver
 	case <-ctx.Done():
-		return fmt.Errorf("switching to %s: %w", target, context.Cause(ctx))
+		return fmt.Errorf("switching to %s: %w", o.target, context.Cause(ctx))
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/permissions"
+	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
@@ -37,7 +38,7 @@ type Commands interface {
 	// Literals are the names the proxy takes from this player.
 	Literals(who permissions.Player) []string
 	// Run answers a command line without its slash; false: it is not ours.
-	Run(who permissions.Player, line string) ([]mcproto.Text, bool)
+	Run(by commands.Asker, line string) (commands.Reply, bool)
 	// Suggest completes a command line with its slash; false: it is not ours.
 	Suggest(who permissions.Player, line string) ([]string, bool)
 }
@@ -113,6 +114,9 @@ type Player struct {
 
 	pulse pulse // of the client
 
+	carryOn func(work func(context.Context)) // does work beside the client's reader
+	atWork  atomic.Bool                      // a command of the player's is being carried out
+
 	running atomic.Bool // Run was called
 	ending  atomic.Bool // the client was told to go
 	endOnce sync.Once
@@ -154,6 +158,9 @@ func (p *Player) Address() netip.Addr { return p.address }
 // Standing is where the player is now.
 func (p *Player) Standing() Standing { return *p.standing.Load() }
 
+// Server is the one the player is on; empty: none.
+func (p *Player) Server() string { return p.Standing().Server }
+
 // Gone is closed when the stay is over and nothing of it is left.
 func (p *Player) Gone() <-chan struct{} { return p.gone }
 
@@ -174,6 +181,7 @@ func (p *Player) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { p.conn.Close() })
 	defer stop()
 
+	p.carryOn = func(work func(context.Context)) { go work(ctx) }
 	directed := make(chan struct{})
 	go func() {
 		defer close(directed)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/permissions"
+	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
 	"github.com/spawnery/spawnery-operator/internal/routing"
@@ -61,7 +62,7 @@ func (t *tape) SetWriteDeadline(time.Time) error { return nil }
 type nobody struct{}
 
 func (nobody) Literals(permissions.Player) []string                   { return nil }
-func (nobody) Run(permissions.Player, string) ([]mcproto.Text, bool)  { return nil, false }
+func (nobody) Run(commands.Asker, string) (commands.Reply, bool)      { return commands.Reply{}, false }
 func (nobody) Suggest(permissions.Player, string) ([]string, bool)    { return nil, false }
 func (nobody) Privilege(permissions.Player, string) routing.Privilege { return routing.Ordinary }
 func (nobody) MayJoin(permissions.Player, string) bool                { return true }

@@ -405,9 +405,23 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Protocol
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyCommand
+  scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyConfig
   map:
     fields:
+    - name: commands
+      type:
+        list:
+          elementType:
+            namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyCommand
+          elementRelationship: associative
+      default:
+      - server
+      - send
+      - glist
+      - hub
+      - lobby
     - name: enforcePlayerLimit
       type:
         scalar: boolean

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/spawnery/spawnery-operator/api/v1alpha1"
+)
+
 // ProxyConfigApplyConfiguration represents a declarative configuration of the ProxyConfig type for use
 // with apply.
 //
@@ -36,6 +40,12 @@ type ProxyConfigApplyConfiguration struct {
 	// player's address. Default: 1 login a second after 20, 10 requests of the
 	// server list a second after 50, nobody exempt.
 	RateLimits *RateLimitsApplyConfiguration `json:"rateLimits,omitempty"`
+	// commands are the names that the proxies take of what players type: server,
+	// send, glist, hub and lobby. One that is left out belongs to the servers, as
+	// every other name but cloud does; with an empty list all of them do. A change
+	// takes effect at once, and players see it in their completions on the next
+	// server. Default: all five.
+	Commands []apiv1alpha1.ProxyCommand `json:"commands,omitempty"`
 }
 
 // ProxyConfigApplyConfiguration constructs a declarative configuration of the ProxyConfig type for use with
@@ -89,5 +99,15 @@ func (b *ProxyConfigApplyConfiguration) WithProxyProtocol(value *ProxyProtocolAp
 // If called multiple times, the RateLimits field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithRateLimits(value *RateLimitsApplyConfiguration) *ProxyConfigApplyConfiguration {
 	b.RateLimits = value
+	return b
+}
+
+// WithCommands adds the given value to the Commands field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Commands field.
+func (b *ProxyConfigApplyConfiguration) WithCommands(values ...apiv1alpha1.ProxyCommand) *ProxyConfigApplyConfiguration {
+	for i := range values {
+		b.Commands = append(b.Commands, values[i])
+	}
 	return b
 }
