@@ -159,15 +159,19 @@ func TestTheirClientPlaysOnTheirServersThroughOurProxy(t *testing.T) {
 				t.Errorf("suggested %v", got.Matches)
 			}
 
-			f.door("lobby-1", agentv1alpha1.DoorState_DOOR_STATE_MOVING)
+			f.connect("npmplayer", "lobby-1", "survival")
 			sees(t, client, "chat", "Welcome to survival-0")
-			sees(t, client, "chat", "You were moved here from lobby-1: it is closing")
 			sees(t, lobby, "leave", "")
+			says(t, client, "/ping", "You ran /ping")
+			f.connect("npmplayer", "survival-0", "lobby-1")
+			welcomed(t, client, "lobby-1", 2)
+
+			f.door("lobby-1", agentv1alpha1.DoorState_DOOR_STATE_MOVING)
+			welcomed(t, client, "survival-0", 2)
+			sees(t, client, "chat", "You were moved here from lobby-1: it is closing")
 			f.door("lobby-1", agentv1alpha1.DoorState_DOOR_STATE_OPEN)
 			survival.Kill()
-			if _, err := client.WaitNth(testContext(t), 2, func(e Event) bool { return e.Text == "Welcome to lobby-1" }); err != nil {
-				t.Fatal(err)
-			}
+			welcomed(t, client, "lobby-1", 3)
 			sees(t, client, "chat", "You were moved here from survival-0: the connection was lost")
 			for _, e := range client.Events() {
 				if e.Kind == "error" || e.Kind == "disconnect" {
@@ -176,6 +180,22 @@ func TestTheirClientPlaysOnTheirServersThroughOurProxy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// welcomed waits until a server has welcomed the client so often.
+func welcomed(t *testing.T, client *Peer, server string, times int) {
+	t.Helper()
+	if _, err := client.WaitNth(testContext(t), times, func(e Event) bool { return e.Text == "Welcome to "+server }); err != nil {
+		t.Fatalf("%v; the client saw %s", err, client.Story())
+	}
+}
+
+// connect has the manager order that a player of offline mode be moved.
+func (f *front) connect(name, from, to string) {
+	who := mcproto.OfflineUUID(name)
+	f.manager.Order(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: &agentv1alpha1.ConnectOrder{
+		Id: uuid.NewString(), Player: &agentv1alpha1.Player{Uuid: who[:], Name: name}, From: from, To: to,
+	}}})
 }
 
 func says(t *testing.T, client *Peer, line, answer string) {

@@ -35,6 +35,7 @@ type Manager struct {
 	directory *agentv1alpha1.Directory
 	hello     *agentv1alpha1.Hello
 	report    *agentv1alpha1.ProxyReport
+	orders    []*agentv1alpha1.ProxyOrder
 }
 
 // StartManager serves, and writes to dir what a proxy needs to find it: the
@@ -83,6 +84,11 @@ func (m *Manager) Tell(settings *agentv1alpha1.ProxySettings, directory *agentv1
 	})
 }
 
+// Order has the proxy carry something out, once in each session.
+func (m *Manager) Order(order *agentv1alpha1.ProxyOrder) {
+	m.change(func() { m.orders = append(m.orders, order) })
+}
+
 func (m *Manager) change(edit func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +134,9 @@ func (m *Manager) ProxySession(session stream) error {
 			if err != nil {
 				return
 			}
-			m.change(func() { m.report = message.GetReport() })
+			if report := message.GetReport(); report != nil {
+				m.change(func() { m.report = report })
+			}
 		}
 	}()
 	if err := session.Send(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Welcome{Welcome: &agentv1alpha1.Welcome{Version: "test"}}}); err != nil {
@@ -141,9 +149,10 @@ func (m *Manager) ProxySession(session stream) error {
 func (m *Manager) lead(session stream) error {
 	var settings *agentv1alpha1.ProxySettings
 	var directory *agentv1alpha1.Directory
+	given := 0
 	for {
 		m.mu.Lock()
-		nextSettings, nextDirectory, changed := m.settings, m.directory, m.changed
+		nextSettings, nextDirectory, changed, orders := m.settings, m.directory, m.changed, m.orders[given:]
 		m.mu.Unlock()
 		if nextSettings != settings {
 			settings = nextSettings
@@ -154,6 +163,12 @@ func (m *Manager) lead(session stream) error {
 		if nextDirectory != directory {
 			directory = nextDirectory
 			if err := session.Send(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Directory{Directory: directory}}); err != nil {
+				return err
+			}
+		}
+		given += len(orders)
+		for _, order := range orders {
+			if err := session.Send(order); err != nil {
 				return err
 			}
 		}
