@@ -31,7 +31,7 @@ check: tools ## Format, build, vet, lint and unit-test what changed; before ever
 
 .PHONY: test
 test: ## Everything that needs no real node, and the bundle.
-	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-worlds test-java test-peers
+	@hack/stages.sh verify lint bundle-validate scorecard-local catalog operatorhub test-released test-olm test-unit test-env test-worlds test-soak test-java test-peers
 
 .PHONY: verify
 verify: tools protoc olm-tools ## Fail when generated files differ from what their sources make.
@@ -60,6 +60,16 @@ SEED ?= 0
 test-worlds: tools kube-api-binaries ## Random trials in which no world may be lost (TRIALS=50, SEED=…).
 	@TRIALS=$(TRIALS) SEED=$(SEED) hack/run-tests.sh worlds
 
+# The long form, make soak, takes TIME.
+.PHONY: test-soak
+test-soak: tools ## 200 players who come and go at random for a minute; nothing may stay behind (SEED=…).
+	@TIME=60s SEED=$(SEED) hack/run-tests.sh soak
+
+.PHONY: soak
+soak: TIME ?= 10m
+soak: tools ## The same for ten minutes; before a release (TIME=10m, SEED=…).
+	@TIME=$(TIME) SEED=$(SEED) hack/run-tests.sh soak
+
 .PHONY: test-java
 test-java: tools ## Compile the Java API and test it against an agent.
 	@hack/debian-packages.sh default-jdk-headless junit5
@@ -74,6 +84,12 @@ test-peers: tools ## Tests against clients and servers that nobody here wrote.
 .PHONY: simulate
 simulate: ## Live a hundred weeks of a network in a minute or two (make test lives 25).
 	@go test ./internal/simulate -run EveryWeek -seeds 100
+
+# TIME is for each target; RUN chooses targets by package and name.
+.PHONY: fuzz
+fuzz: TIME ?= 30s
+fuzz: ## Fuzz the parsers of what others send (TIME=30s, RUN=mcproto); seeds run in test-unit.
+	@hack/fuzz.sh $(TIME) '$(RUN)'
 
 .PHONY: bench
 bench: ## Benchmarks of every package that has some.

@@ -4,7 +4,7 @@
 # Runs one kind of test and leaves go test's own report in bin/reports. A kind
 # of which no test ran fails: it would prove nothing.
 #
-#   hack/run-tests.sh unit|race|env|worlds|peers|scorecard|operatorhub|released|olm
+#   hack/run-tests.sh unit|race|env|worlds|soak|peers|scorecard|operatorhub|released|olm
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$PWD/${BIN:-bin}
@@ -23,6 +23,11 @@ worlds)
 	flags=(-timeout $((20 + ${TRIALS:-50} / 15))m -count=1 -parallel 6)
 	format=testname
 	packages=(./test/worlds -trials "${TRIALS:-50}" -seed "${SEED:-0}")
+	;;
+soak)
+	flags=(-timeout 2h -count=1 -v)
+	format=standard-verbose
+	packages=(./internal/proxy -run '^TestSoak$' -soak "${TIME:-10m}" -seed "${SEED:-0}")
 	;;
 peers)
 	(cd test/peers && npm ci --no-audit --no-fund --silent)

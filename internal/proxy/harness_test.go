@@ -40,6 +40,7 @@ type network struct {
 	settings *agentv1alpha1.ProxySettings
 	proxies  []*Proxy
 	silent   bool // the manager says nothing
+	quiet    bool // the proxies log nothing
 	joins    map[string]*agentv1alpha1.JoinPermission
 
 	mu       sync.Mutex
@@ -214,7 +215,7 @@ func (n *network) config() Config {
 }
 
 func (n *network) log() logr.Logger {
-	if testing.Verbose() {
+	if testing.Verbose() && !n.quiet {
 		return testr.NewWithInterface(n.t, testr.Options{Verbosity: 1})
 	}
 	return logr.Discard()
@@ -329,6 +330,7 @@ func answers(ctx context.Context, page string) bool {
 	if err != nil {
 		return false
 	}
+	request.Close = true
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return false
