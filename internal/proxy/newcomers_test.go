@@ -264,3 +264,27 @@ func (m *manager) tell(n *network, servers ...*server) {
 		m.store.SetProxySettings(pod, n.settings)
 	}
 }
+
+// Whom a proxy of this network sends is whoever is still on it, also where names
+// are only believed.
+func TestWhoIsSentToAnotherProxyIsInNobodysWay(t *testing.T) {
+	n := newNetwork(t)
+	n.add("lobby-a", rig{})
+	n.add("lobby-b", rig{})
+	a, b := n.fronts(n.manager())
+	way := n.oneWayIn(a)
+	before := n.bot(a, "Ada", way.through)
+	n.on(before)
+	way.to.Store(b)
+	n.withdraw(a, 1)
+	after := n.follow(before)
+	n.eventually("only the other proxy has them", func() bool { return a.roster.size() == 0 && b.roster.size() == 1 })
+	if after.Err() != nil {
+		t.Errorf("they were disconnected: %v", after.Err())
+	}
+	// Nobody else gets in by that name meanwhile.
+	if got := n.ends(n.bot(a, "ada")); got != "Ada is already playing here." {
+		t.Errorf("got %q", got)
+	}
+	n.unharmed()
+}
