@@ -5,7 +5,10 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -287,4 +290,55 @@ func TestWhoIsSentToAnotherProxyIsInNobodysWay(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	n.unharmed()
+}
+
+// A client may be gone in a way that keeps its connection: then it takes nothing,
+// and a question cannot even be put to it.
+func TestADeadPlayerWhoTakesNothingMakesWay(t *testing.T) {
+	n := newNetwork(t)
+	n.add("lobby-a", rig{settings: mctest.Settings{Traffic: mctest.Traffic{Large: 400}}})
+	p := n.front()
+	line := n.cable(p)
+	n.on(n.bot(p, "Ada", func(s *mctest.BotSettings) { s.Address = line.Addr().String() }))
+	line.cut.Store(true)
+	time.Sleep(3 * time.Second) // in which what the server sends fills every buffer
+	began := time.Now()
+	n.on(n.bot(p, "Ada"))
+	if took := time.Since(began); took > makeWayWithin+shortly {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// cable carries one client's connection to a proxy until it is cut, which neither
+// side is told.
+type cable struct {
+	net.Listener
+	cut atomic.Bool
+}
+
+func (n *network) cable(p *Proxy) *cable {
+	n.t.Helper()
+	c := &cable{Listener: listen(n.t)}
+	n.t.Cleanup(func() { c.Close() })
+	go func() {
+		client, err := c.Accept()
+		if err != nil {
+			return
+		}
+		defer client.Close()
+		server, err := net.Dial("tcp", p.address())
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		go func() { _, _ = io.Copy(server, client) }()
+		for buf := make([]byte, 4<<10); !c.cut.Load(); {
+			read, err := server.Read(buf)
+			if _, err2 := client.Write(buf[:read]); err != nil || err2 != nil {
+				return
+			}
+		}
+		<-n.ctx.Done()
+	}()
+	return c
 }
