@@ -92,8 +92,11 @@ fuzz: ## Fuzz the parsers of what others send (TIME=30s, RUN=mcproto); seeds run
 	@hack/fuzz.sh $(TIME) '$(RUN)'
 
 .PHONY: bench
-bench: ## Benchmarks of every package that has some.
-	@go test -run '^$$' -bench . -benchmem ./internal/...
+bench: ## Benchmarks of every package that has some; RUN=proxy: the proxy's figures (five minutes, alone).
+	@if [ '$(RUN)' = proxy ]; then \
+		go test -run '^$$' -bench . -benchmem ./internal/proxy/... ./internal/mcproto && \
+		SPAWNERY_EVIDENCE=1 go test -count=1 -v -run 'AThousandPlayers|ARushThroughTwoProxies' ./internal/proxy | grep -v '"level"'; \
+	else go test -run '^$$' -bench . -benchmem ./internal/...; fi
 
 ##@ Generated code
 

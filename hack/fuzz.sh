@@ -18,7 +18,7 @@ while IFS=: read -r file line; do
 	[[ "$package $target" =~ $wanted ]] || continue
 	count=$((count + 1))
 	printf '\n== %s %s\n' "$package" "$target"
-	go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -parallel "${PARALLEL:-$(nproc)}" "$package" || failed+=("$package $target")
+	go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 2s -parallel "${PARALLEL:-$(nproc)}" "$package" || failed+=("$package $target")
 done < <(grep -rHo '^func Fuzz[A-Za-z0-9]*(' --include='*_test.go' internal | sort -u)
 
 printf '\n%d targets, %d failed\n' $count ${#failed[@]}

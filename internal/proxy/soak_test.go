@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -173,9 +172,9 @@ func TestSoak(t *testing.T) {
 	}
 	begin = begin.Settled(within())
 	t.Logf("after everything was used once: %s", begin)
-	used, began := cpuOfAll(t), time.Now()
+	used, began := usedCPU(t), time.Now()
 	s.live(people, seed, *soakFor)
-	t.Logf("%.2f cores were used", (cpuOfAll(t)-used).Seconds()/time.Since(began).Seconds())
+	t.Logf("%.2f cores were used", (usedCPU(t)-used).Seconds()/time.Since(began).Seconds())
 	end := begin.Settled(within())
 	t.Logf("at the end: %s; %s", end, s.told())
 	if err := begin.Kept(end); err != nil {
@@ -204,14 +203,4 @@ func (s *soak) steady() proxytest.Footprint {
 		return time.Since(since) > 2*time.Second
 	})
 	return proxytest.Measure()
-}
-
-// cpuOfAll is the processor time of this process.
-func cpuOfAll(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
