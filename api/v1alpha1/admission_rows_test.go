@@ -90,7 +90,7 @@ func updateRows() map[string]admissionRow {
 func createRows() map[string]admissionRow {
 	rows := map[string]admissionRow{}
 	for _, part := range []map[string]admissionRow{
-		networkRows(), proxyGroupRows(), routingRows(), proxyBoundsRows(), proxyProtocolRows(), rateLimitRows(), joinPermissionRows(), groupTypeRows(), groupNumberRows(),
+		networkRows(), proxyGroupRows(), routingRows(), proxyBoundsRows(), proxyProtocolRows(), proxyConfigMapRows(), rateLimitRows(), joinPermissionRows(), groupTypeRows(), groupNumberRows(),
 		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(),
 		portRows(), policyRows(), serverRows(), boostRows(),
 	} {

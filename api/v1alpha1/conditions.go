@@ -33,6 +33,9 @@ const (
 	// ConditionClientAddressHidden says whether servers see a node's address
 	// in place of a player's.
 	ConditionClientAddressHidden = "ClientAddressHidden"
+	// ConditionConfigApplied says whether the proxies of a group use all that its
+	// config names in ConfigMaps.
+	ConditionConfigApplied = "ConfigApplied"
 	// ConditionReady says whether a server lets players in, and if not why.
 	ConditionReady = "Ready"
 	// ConditionForwardingActive says whether a server takes identities from
@@ -90,6 +93,8 @@ const (
 	ReasonPolicyRefused          = "PolicyRefused"
 	ReasonClusterAddresses       = "ClusterAddresses"
 	ReasonPlayerAddresses        = "PlayerAddresses"
+	ReasonConfigApplied          = "ConfigApplied"
+	ReasonConfigMapInvalid       = "ConfigMapInvalid"
 )
 
 // Reasons of a Network's other conditions.

@@ -35,7 +35,7 @@ const gcPercent = 25
 type options struct {
 	listen, http                    string
 	channelDir, tokenFile           string
-	secretFile, stateDir            string
+	secretFile, stateDir, configDir string
 	sessionServer, connectionLimits string
 	drainTimeout, linger            time.Duration
 	sessions                        login.SessionLimits
@@ -51,6 +51,7 @@ func main() {
 	flag.StringVar(&opts.tokenFile, "token-file", "/var/run/secrets/spawnery/token", "file with the pod's token for the manager")
 	flag.StringVar(&opts.secretFile, "secret-file", "/etc/spawnery/forwarding/secret", "file with the network's forwarding secret; the one before it, if any, is the file previous beside it")
 	flag.StringVar(&opts.stateDir, "state-dir", "", "directory that keeps the last server list for a restart; empty keeps none")
+	flag.StringVar(&opts.configDir, "config-dir", "/etc/spawnery/config", "directory with the owner's ConfigMaps, each in a directory of its own: favicon, protocols; what is missing is not given")
 	flag.StringVar(&opts.sessionServer, "session-server", login.DefaultSessionServer, "base address that authenticates players")
 	flag.IntVar(&opts.sessions.Burst, "session-server-burst", opts.sessions.Burst, "how many logins may ask the session server at once")
 	flag.Float64Var(&opts.sessions.PerSecond, "session-server-rate", opts.sessions.PerSecond, "how many more logins may ask it each second; others wait")
@@ -97,7 +98,7 @@ func run(ctx context.Context, opts options) error {
 		Channel: channelclient.Config{
 			Directory: opts.channelDir, TokenFile: opts.tokenFile, Version: version, Clock: clock.RealClock{},
 		},
-		Secrets: secrets, StateDir: opts.stateDir, SessionServer: opts.sessionServer, Sessions: opts.sessions, Limits: limits,
+		Secrets: secrets, StateDir: opts.stateDir, ConfigDir: opts.configDir, SessionServer: opts.sessionServer, Sessions: opts.sessions, Limits: limits,
 		DrainTimeout: opts.drainTimeout, Linger: opts.linger, TransferRate: opts.transferRate, Clock: clock.RealClock{},
 	}, log)
 	if err != nil {

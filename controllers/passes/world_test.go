@@ -60,7 +60,7 @@ func TestPasses(t *testing.T) {
 		"Template": templatePasses(), "Policy": policyPasses(),
 		"Count":    countPasses(),
 		"Exchange": exchangePasses(), "Way in": wayInPasses(),
-		"Ask": askPasses(),
+		"Ask": askPasses(), "Given": givenPasses(),
 	} {
 		for name, do := range suite {
 			t.Run(kind+": "+name, func(t *testing.T) { do(newWorld(t, env, seen)) })

@@ -41,6 +41,7 @@ func (r *Reconciler) report(
 	reportProgress(set, group, seen.service, len(ready), decided)
 	reportNodes(set, seen)
 	reportAddresses(set, group)
+	reportConfig(set, group, seen)
 	address, err := r.address(ctx, group, seen.service, ready)
 	status := v1alpha1.ProxyGroupStatus{
 		Conditions:       set.List(),

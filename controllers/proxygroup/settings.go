@@ -26,6 +26,7 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		MaxHeld:            maxHeldOf(group),
 		DrainSeconds:       podspec.ProxyDrainSeconds(group),
 		RateLimits:         ratesOf(&group.Spec.Config.RateLimits),
+		FaviconKey:         group.Spec.Config.Favicon.Key,
 	}
 	if settings.Motd == "" {
 		settings.Motd = network.Name

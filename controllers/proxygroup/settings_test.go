@@ -58,6 +58,16 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 				Commands: &agentv1alpha1.Commands{Names: []string{"hub", "server"}}, Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
+		"what ConfigMaps hold": {
+			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{
+				Favicon:   v1alpha1.FaviconSource{Name: "pictures", Key: "icon.png"},
+				Protocols: v1alpha1.LocalReference{Name: "rows"},
+			}},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
+				FaviconKey: "icon.png", Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
 		"routing": {
 			v1alpha1.ProxyGroupSpec{Routing: v1alpha1.Routing{
 				FallbackGroups: []string{"hub", "limbo"}, Strategy: v1alpha1.RoutingFill, HoldSeconds: new(int32(7)),

@@ -102,6 +102,10 @@ func proxyGroupConditions() []Entry {
 		isTrue(v1alpha1.ReasonNodeDraining, "Proxies stand on nodes that are about to leave; the message names both."),
 		isFalse(v1alpha1.ReasonNoNodesDraining, "No proxy is on a node that is about to leave."),
 	)...)
+	rows = append(rows, entries(kind, v1alpha1.ConditionConfigApplied,
+		isTrue(v1alpha1.ReasonConfigApplied, "The proxies use all that config names in ConfigMaps, or it names none."),
+		isFalse(v1alpha1.ReasonConfigMapInvalid, "Proxies do without a part of it; the message names ConfigMap, key and reason, and what to do."),
+	)...)
 	return append(rows, entries(kind, v1alpha1.ConditionClientAddressHidden,
 		isTrue(v1alpha1.ReasonClusterAddresses, "Servers see the address of a node in place of the player's: a ban by address hits everybody."),
 		isFalse(v1alpha1.ReasonPlayerAddresses, "Servers see the players' own addresses."),

@@ -26,8 +26,9 @@ type BotSettings struct {
 	Address  string // host:port to dial
 	Host     string // what the client believes to have dialled; that of Address if empty
 	Name     string
-	Account  *Account // for online mode; nil: a name is all there is
-	Protocol int32    // 769 (1.21.4) if 0
+	Account  *Account           // for online mode; nil: a name is all there is
+	Protocol int32              // 769 (1.21.4) if 0
+	Rows     *mcproto.Protocols // known beside the built-in table; none if nil
 	Intent   mcproto.Intent
 	Cookies  map[string][]byte // from before a transfer
 
@@ -159,7 +160,7 @@ func Join(ctx context.Context, settings BotSettings) (*Bot, error) {
 	if settings.Clock == nil {
 		settings.Clock = clock.RealClock{}
 	}
-	table, err := mcproto.DefaultProtocols()
+	table, err := tableWith(settings.Rows)
 	if err != nil {
 		return nil, err
 	}

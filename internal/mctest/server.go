@@ -87,7 +87,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.since = s.settings.Clock.Now()
 	s.logf("Starting minecraft server double")
 	var err error
-	if s.protocols, err = mcproto.DefaultProtocols(); err != nil {
+	if s.protocols, err = tableWith(s.settings.Rows); err != nil {
 		return err
 	}
 	if s.world, err = openWorld(s.settings.Directory); err != nil {

@@ -55,6 +55,8 @@ type Settings struct {
 
 	Management *ManagementSettings // nil: no management protocol
 
+	Rows *mcproto.Protocols // known beside the built-in table; none if nil
+
 	Off    Switch // what the server does not do
 	Status StatusReplies
 
@@ -68,6 +70,15 @@ type Settings struct {
 
 	Log   io.Writer // the server's console; nowhere if nil
 	Clock clock.WithTicker
+}
+
+// tableWith is the built-in table of protocols with some rows more.
+func tableWith(rows *mcproto.Protocols) (*mcproto.Protocols, error) {
+	table, err := mcproto.DefaultProtocols()
+	if err != nil || rows == nil {
+		return table, err
+	}
+	return table.With(rows), nil
 }
 
 // ManagementSettings turn the management protocol on.

@@ -47,10 +47,12 @@ func Digest(in Inputs) string {
 }
 
 // ProxyDigest is Digest for proxies. What a proxy is told over the channel, the
-// whole of routing and config with it, takes effect without a new pod.
+// whole of routing and config with it but the names of ConfigMaps, takes effect
+// without a new pod.
 func ProxyDigest(in ProxyInputs) string {
 	document := newSharedDigest(in.shared)
 	document.Image, document.HostPort, document.RestartedAt = in.image, in.hostPort, in.restartedAt
+	document.ConfigMaps = in.configMaps
 	return document.sum()
 }
 
@@ -65,10 +67,18 @@ type digestDocument struct {
 	Scheduling       v1alpha1.Scheduling                       `json:"scheduling,omitzero"`
 	ForwardingSecret string                                    `json:"forwardingSecret,omitempty"`
 	// OfflineMode is the other way round because online is the default.
-	OfflineMode bool          `json:"offlineMode,omitempty"`
-	HostPort    int32         `json:"hostPort,omitempty"`
-	RestartedAt string        `json:"restartedAt,omitempty"`
-	Server      *serverDigest `json:"server,omitempty"`
+	OfflineMode bool            `json:"offlineMode,omitempty"`
+	HostPort    int32           `json:"hostPort,omitempty"`
+	ConfigMaps  proxyConfigMaps `json:"configMaps,omitzero"`
+	RestartedAt string          `json:"restartedAt,omitempty"`
+	Server      *serverDigest   `json:"server,omitempty"`
+}
+
+// proxyConfigMaps are the names of the ConfigMaps that a proxy mounts. Its tags
+// are frozen as well.
+type proxyConfigMaps struct {
+	Favicon   string `json:"favicon,omitempty"`
+	Protocols string `json:"protocols,omitempty"`
 }
 
 // serverDigest has no default for MaxPlayers: an owner always chooses it.

@@ -241,8 +241,10 @@ func proxyChoices() map[string]struct {
 		"image":      {true, func(s *v1alpha1.ProxyGroupSpec) { s.Image += "changed" }},
 		"expose":     {false, func(s *v1alpha1.ProxyGroupSpec) { s.Expose.NodePort.Port = 31234 }},
 		"routing":    {false, func(s *v1alpha1.ProxyGroupSpec) { s.Routing.FallbackGroups = []string{"changed"} }},
-		"config":     {false, func(s *v1alpha1.ProxyGroupSpec) { s.Config.MOTD = "changed" }},
-		"drain":      {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
+		"config": {false, func(s *v1alpha1.ProxyGroupSpec) {
+			s.Config.MOTD, s.Config.Favicon.Key = "changed", "changed.png"
+		}},
+		"drain": {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
 		"resources": {true, func(s *v1alpha1.ProxyGroupSpec) {
 			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
 		}},
@@ -264,6 +266,24 @@ func TestAProxysDigestChangesWithWhatReachesItsPodAndWithNothingElse(t *testing.
 				t.Errorf("%s/%s: the digest changed: %t, want %t", name, path, changed, choice.reaches)
 			}
 		}
+	}
+}
+
+func TestAProxysDigestFollowsTheNamesOfItsConfigMaps(t *testing.T) {
+	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, "front")
+	met := map[string]string{podspec.ProxyDigest(podspec.ResolveProxy(network, group)): "none"}
+	for name, change := range map[string]func(*v1alpha1.ProxyConfig){
+		"favicon":   func(c *v1alpha1.ProxyConfig) { c.Favicon.Name = "given" },
+		"protocols": func(c *v1alpha1.ProxyConfig) { c.Protocols.Name = "given" },
+		"another":   func(c *v1alpha1.ProxyConfig) { c.Protocols.Name = "others" },
+	} {
+		changed := group.DeepCopy()
+		change(&changed.Spec.Config)
+		digest := podspec.ProxyDigest(podspec.ResolveProxy(network, changed))
+		if other := met[digest]; other != "" {
+			t.Errorf("%s has the digest of %s", name, other)
+		}
+		met[digest] = name
 	}
 }
 

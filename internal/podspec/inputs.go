@@ -64,6 +64,9 @@ type ProxyInputs struct {
 	image string
 	// hostPort is 0 where no port of the node is taken.
 	hostPort int32
+	// configMaps are the owner's, by what they hold; empty for none. What is in
+	// them reaches no pod.
+	configMaps proxyConfigMaps
 	// restartedAt reaches no pod: another value is a wish for other pods.
 	restartedAt string
 }
@@ -113,7 +116,11 @@ func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyIn
 		shared: resolveShared(network, group.Spec.Resources, group.Spec.Scheduling),
 		image:  group.Spec.Image,
 		// The API allows the block with its type alone.
-		hostPort:    group.Spec.Expose.HostPort.Port,
+		hostPort: group.Spec.Expose.HostPort.Port,
+		configMaps: proxyConfigMaps{
+			Favicon:   group.Spec.Config.Favicon.Name,
+			Protocols: group.Spec.Config.Protocols.Name,
+		},
 		restartedAt: group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}
 }

@@ -80,6 +80,7 @@ func TestPodsAreGolden(t *testing.T) {
 	})
 	t.Run("proxy", func(t *testing.T) { golden(t, "pod-front", proxyPod(t, "network", "front")) })
 	t.Run("proxy with choices", func(t *testing.T) { golden(t, "pod-edge", proxyPod(t, "network-chosen", "edge")) })
+	t.Run("proxy with ConfigMaps", func(t *testing.T) { golden(t, "pod-dressed", proxyPod(t, "network", "dressed")) })
 	t.Run("proxy with a port of its node", func(t *testing.T) { golden(t, "pod-gate", proxyPod(t, "network", "gate")) })
 }
 

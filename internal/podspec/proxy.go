@@ -78,8 +78,34 @@ func BuildProxyPod(in ProxyInputs, runtime ProxyRuntime) *corev1.Pod {
 			tokenVolume(),
 		},
 	}}
+	for _, given := range in.configMaps.given() {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, optionalConfigVolume(given.volume, given.configMap))
+		mounts := &pod.Spec.Containers[0].VolumeMounts
+		*mounts = append(*mounts, readOnly(given.volume, path.Join(proxyConfigDir, given.directory)))
+	}
 	schedule(&pod.Spec, in.scheduling)
 	return pod
+}
+
+// proxyConfigDir is where a proxy looks for what its owner gives it. It is the
+// default of its flag, which is not passed: proxies of an older image know none.
+const proxyConfigDir = "/etc/spawnery/config"
+
+// givenConfigMap is one that a proxy mounts.
+type givenConfigMap struct{ configMap, directory, volume string }
+
+// given are those that the owner names.
+func (c proxyConfigMaps) given() []givenConfigMap {
+	var named []givenConfigMap
+	for _, one := range []givenConfigMap{
+		{c.Favicon, "favicon", "spawnery-favicon"},
+		{c.Protocols, "protocols", "spawnery-protocols"},
+	} {
+		if one.configMap != "" {
+			named = append(named, one)
+		}
+	}
+	return named
 }
 
 // proxyContainer has no liveness probe and no preStop hook: a restart would throw

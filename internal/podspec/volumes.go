@@ -71,6 +71,14 @@ func configVolume(name, config string) corev1.Volume {
 	}}
 }
 
+// optionalConfigVolume is empty while there is no such ConfigMap, and is filled
+// when there is.
+func optionalConfigVolume(name, config string) corev1.Volume {
+	volume := configVolume(name, config)
+	volume.ConfigMap.Optional = new(true)
+	return volume
+}
+
 // tokenVolume holds the one credential of a pod: bound to it, for the manager
 // alone, and good for minutes.
 func tokenVolume() corev1.Volume {

@@ -36,7 +36,7 @@ func (n *network) hostile(p *Proxy) *hostile {
 	if err := nc.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		n.t.Fatal(err)
 	}
-	return &hostile{Conn: mcproto.NewConn(nc), t: n.t, protocol: p.protocols.Oldest()}
+	return &hostile{Conn: mcproto.NewConn(nc), t: n.t, protocol: p.given.Content().Protocols.Oldest()}
 }
 
 func (h *hostile) send(id int32, payload []byte) {

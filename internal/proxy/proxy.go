@@ -21,6 +21,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/channelclient"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
+	"github.com/spawnery/spawnery-operator/internal/proxy/configmaps"
 	"github.com/spawnery/spawnery-operator/internal/proxy/directory"
 	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
@@ -47,6 +48,9 @@ type Config struct {
 	Secrets [][]byte
 	// StateDir keeps the last directory for a restart; empty: nothing is kept.
 	StateDir string
+	// ConfigDir holds the owner's ConfigMaps, each in a directory named by what it
+	// holds; empty: there are none.
+	ConfigDir string
 	// SessionServer is the base URL of whoever authenticates players.
 	SessionServer string
 	// Sessions ration the calls to it.
@@ -70,7 +74,7 @@ type Config struct {
 type Proxy struct {
 	config    Config
 	log       logr.Logger
-	protocols *mcproto.Protocols
+	given     *configmaps.Reader
 	store     *directory.Store
 	desk      *login.Desk
 	gate      *guard.Gate
@@ -91,7 +95,7 @@ type Proxy struct {
 // New prepares a proxy and takes over what an earlier process kept.
 func New(config Config, log logr.Logger) (*Proxy, error) {
 	config.TransferRate = cmp.Or(config.TransferRate, DefaultTransferRate)
-	protocols, err := mcproto.DefaultProtocols()
+	given, err := configmaps.New(config.ConfigDir)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	desk, err := login.NewDesk(protocols, sessions, tickets)
+	desk, err := login.NewDesk(func() *mcproto.Protocols { return given.Content().Protocols }, sessions, tickets)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +123,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 		}
 	}
 	p := &Proxy{
-		config: config, log: log, protocols: protocols, store: store, desk: desk,
+		config: config, log: log, given: given, store: store, desk: desk,
 		gate: guard.NewGate(config.Limits), rates: newRates(config.Clock), roster: newRoster(), changed: make(chan struct{}, 1),
 	}
 	book := grants.NewBook(store, log)
@@ -170,6 +174,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { return p.serveHTTP(serving) })
 	tasks.Go(func() error { p.moveOn(serving); return nil })
 	tasks.Go(func() error { p.sendOn(serving); return nil })
+	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.faviconKey, p.moved); return nil })
 	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {
 		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })

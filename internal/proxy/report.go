@@ -124,6 +124,7 @@ func (p *Proxy) report() *agentv1alpha1.ProxyMessage {
 	report.ForwardingProblems = p.problems.list(view)
 	report.DirectoryRevision = p.store.Revision()
 	report.Withdrawn = p.withdrawn()
+	report.ConfigProblems = p.given.Content().Problems
 	slices.SortFunc(report.Roster, func(a, b *agentv1alpha1.RosterEntry) int {
 		return cmp.Compare(a.GetPlayer().GetName(), b.GetPlayer().GetName())
 	})

@@ -181,7 +181,7 @@ func (p *Proxy) greet(ctx context.Context, g guest) (*session.Player, error) {
 			return nil, errTooOften
 		}
 		p.metrics.status.Inc()
-		return nil, status.Serve(g.packets, p.protocols, handshake.Protocol, p.list)
+		return nil, status.Serve(g.packets, p.given.Content().Protocols, handshake.Protocol, p.list)
 	}
 	player, err := p.logIn(ctx, g, handshake)
 	p.metrics.loggedIn(err)
@@ -198,11 +198,15 @@ func (p *Proxy) greet(ctx context.Context, g guest) (*session.Player, error) {
 func (p *Proxy) list() status.List {
 	view := p.store.View()
 	return status.List{
-		MOTD:   view.Settings.GetMotd(),
-		Online: max(view.NetworkPlayers, p.roster.size()),
-		Limit:  int(view.Settings.GetPlayerLimit()),
+		MOTD:    view.Settings.GetMotd(),
+		Favicon: p.given.Content().Favicon,
+		Online:  max(view.NetworkPlayers, p.roster.size()),
+		Limit:   int(view.Settings.GetPlayerLimit()),
 	}
 }
+
+// faviconKey is where the picture of the server list is, empty for none.
+func (p *Proxy) faviconKey() string { return p.store.View().Settings.GetFaviconKey() }
 
 // full reports whether the network has no room for a player who was just put on
 // the roster, and how many it has room for.

@@ -226,10 +226,13 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 	aged := from.aged(now)
 	s.wakeAboutRoster(from, before, from.said)
 	if aged || before.players != from.said.players || wasReport.GetWithdrawn() != report.GetWithdrawn() ||
-		wasReport.GetDirectoryRevision() != report.GetDirectoryRevision() {
+		wasReport.GetDirectoryRevision() != report.GetDirectoryRevision() ||
+		!slices.EqualFunc(wasReport.GetConfigProblems(), report.GetConfigProblems(), sameProblem) {
 		s.wakeAboutProxy(from.pod)
 	}
 }
+
+func sameProblem(a, b *agentv1alpha1.ConfigProblem) bool { return proto.Equal(a, b) }
 
 // read sorts a report by server and group.
 func read(report *agentv1alpha1.ProxyReport) said {

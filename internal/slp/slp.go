@@ -24,6 +24,7 @@ type Status struct {
 	Version     string   // as the server words it
 	Protocol    int32
 	Description mcproto.Text
+	Favicon     string // a picture as a data URL; empty: none
 }
 
 // Player is one name of the sample.
@@ -108,6 +109,7 @@ func parse(payload []byte) (Status, error) {
 			Sample []Player `json:"sample"`
 		} `json:"players"`
 		Description json.RawMessage `json:"description"`
+		Favicon     string          `json:"favicon"`
 	}
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		return Status{}, fmt.Errorf("%w: status: %w", mcproto.ErrMalformed, err)
@@ -118,6 +120,7 @@ func parse(payload []byte) (Status, error) {
 	status := Status{
 		Online: answer.Players.Online, Max: answer.Players.Max, Sample: answer.Players.Sample,
 		Version: answer.Version.Name, Protocol: answer.Version.Protocol,
+		Favicon: answer.Favicon,
 	}
 	if len(answer.Description) > 0 {
 		// What is shown to people never decides whether a server answers.

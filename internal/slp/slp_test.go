@@ -52,7 +52,7 @@ func TestStatusIsReadAsServersWordIt(t *testing.T) {
 	}{
 		"complete": {
 			`{"version":{"name":"Paper 1.21.4","protocol":769},"players":{"max":20,"online":3,"sample":[{"id":"x","name":"Notch"}]},"description":{"text":"A "},"favicon":"data:"}`,
-			Status{Online: 3, Max: 20, Sample: []Player{{ID: "x", Name: "Notch"}}, Version: "Paper 1.21.4", Protocol: 769, Description: mcproto.Plain("A ")},
+			Status{Online: 3, Max: 20, Sample: []Player{{ID: "x", Name: "Notch"}}, Version: "Paper 1.21.4", Protocol: 769, Description: mcproto.Plain("A "), Favicon: "data:"},
 		},
 		"description as text":       {`{"players":{"online":0,"max":1},"description":"hello"}`, Status{Max: 1, Description: mcproto.Plain("hello")}},
 		"description of no meaning": {`{"players":{"online":2,"max":1},"description":{"text":["x"]}}`, Status{Online: 2, Max: 1}},

@@ -39,6 +39,9 @@ type Event struct {
 	Matches  []string `json:"matches"`
 	Port     int      `json:"port"`
 	Columns  int      `json:"columns"`
+	Favicon  string   `json:"favicon"`
+	Protocol int      `json:"protocol"`
+	Max      int      `json:"max"`
 }
 
 // Peer is a running program.
@@ -72,6 +75,11 @@ func StartClient(ctx context.Context, settings ClientSettings) (*Peer, error) {
 // ctx ends.
 func StartServer(ctx context.Context, env ...string) (*Peer, error) {
 	return start(ctx, env, "server.js")
+}
+
+// StartPing asks the server for its entry in the list.
+func StartPing(ctx context.Context, host, port, version string) (*Peer, error) {
+	return start(ctx, nil, "ping.js", host, port, version)
 }
 
 // StartSquid runs a server of flying-squid with the variables of squid.js. It is

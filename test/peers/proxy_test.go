@@ -46,7 +46,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-func startProxy(t *testing.T, settings *agentv1alpha1.ProxySettings, sessionServer string) *front {
+func startProxy(t *testing.T, settings *agentv1alpha1.ProxySettings, sessionServer string, changes ...func(*proxy.Config)) *front {
 	t.Helper()
 	dir := t.TempDir()
 	manager, err := proxytest.StartManager(dir)
@@ -55,11 +55,15 @@ func startProxy(t *testing.T, settings *agentv1alpha1.ProxySettings, sessionServ
 	}
 	t.Cleanup(manager.Stop)
 	players := listen(t)
-	p, err := proxy.New(proxy.Config{
+	config := proxy.Config{
 		Listener: players, HTTP: listen(t), Secrets: [][]byte{[]byte(forwardingSecret)},
 		Channel:       channelclient.Config{Directory: dir, TokenFile: filepath.Join(dir, "token"), Clock: clock.RealClock{}},
 		SessionServer: sessionServer, Sessions: proxylogin.DefaultSessionLimits(), Limits: guard.DefaultLimits(), Clock: clock.RealClock{}, DrainTimeout: time.Second,
-	}, logr.Discard())
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	p, err := proxy.New(config, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,4 +22,7 @@ const (
 	// CapabilityNewcomers of a manager: it takes a Newcomer. Of a proxy: it takes
 	// the order MakeWay.
 	CapabilityNewcomers = "newcomers"
+	// CapabilityConfig of a proxy: it reads what its group's config names in
+	// ConfigMaps, and reports what is wrong with it.
+	CapabilityConfig = "config"
 )

@@ -336,6 +336,56 @@ func (Way) EnumDescriptor() ([]byte, []int) {
 	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{4}
 }
 
+// ConfigPart is a field of a ProxyGroup's config that names a ConfigMap.
+type ConfigPart int32
+
+const (
+	ConfigPart_CONFIG_PART_UNSPECIFIED ConfigPart = 0
+	ConfigPart_CONFIG_PART_FAVICON     ConfigPart = 1
+	ConfigPart_CONFIG_PART_PROTOCOLS   ConfigPart = 2
+)
+
+// Enum value maps for ConfigPart.
+var (
+	ConfigPart_name = map[int32]string{
+		0: "CONFIG_PART_UNSPECIFIED",
+		1: "CONFIG_PART_FAVICON",
+		2: "CONFIG_PART_PROTOCOLS",
+	}
+	ConfigPart_value = map[string]int32{
+		"CONFIG_PART_UNSPECIFIED": 0,
+		"CONFIG_PART_FAVICON":     1,
+		"CONFIG_PART_PROTOCOLS":   2,
+	}
+)
+
+func (x ConfigPart) Enum() *ConfigPart {
+	p := new(ConfigPart)
+	*p = x
+	return p
+}
+
+func (x ConfigPart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ConfigPart) Descriptor() protoreflect.EnumDescriptor {
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[5].Descriptor()
+}
+
+func (ConfigPart) Type() protoreflect.EnumType {
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[5]
+}
+
+func (x ConfigPart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ConfigPart.Descriptor instead.
+func (ConfigPart) EnumDescriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
+}
+
 // RoutingStrategy chooses within a group.
 type RoutingStrategy int32
 
@@ -373,11 +423,11 @@ func (x RoutingStrategy) String() string {
 }
 
 func (RoutingStrategy) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[5].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[6].Descriptor()
 }
 
 func (RoutingStrategy) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[5]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[6]
 }
 
 func (x RoutingStrategy) Number() protoreflect.EnumNumber {
@@ -386,7 +436,7 @@ func (x RoutingStrategy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoutingStrategy.Descriptor instead.
 func (RoutingStrategy) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{5}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{6}
 }
 
 // JoinMode says what becomes of players of whom the permission is not known.
@@ -425,11 +475,11 @@ func (x JoinMode) String() string {
 }
 
 func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[6].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[7].Descriptor()
 }
 
 func (JoinMode) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[6]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[7]
 }
 
 func (x JoinMode) Number() protoreflect.EnumNumber {
@@ -438,7 +488,7 @@ func (x JoinMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinMode.Descriptor instead.
 func (JoinMode) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{6}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{7}
 }
 
 // DoorState says who is let through to a server.
@@ -485,11 +535,11 @@ func (x DoorState) String() string {
 }
 
 func (DoorState) Descriptor() protoreflect.EnumDescriptor {
-	return file_api_agent_v1alpha1_channel_proto_enumTypes[7].Descriptor()
+	return file_api_agent_v1alpha1_channel_proto_enumTypes[8].Descriptor()
 }
 
 func (DoorState) Type() protoreflect.EnumType {
-	return &file_api_agent_v1alpha1_channel_proto_enumTypes[7]
+	return &file_api_agent_v1alpha1_channel_proto_enumTypes[8]
 }
 
 func (x DoorState) Number() protoreflect.EnumNumber {
@@ -498,7 +548,7 @@ func (x DoorState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DoorState.Descriptor instead.
 func (DoorState) EnumDescriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{7}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{8}
 }
 
 // Hello opens a session and announces what the sender understands.
@@ -2335,9 +2385,13 @@ type ProxyReport struct {
 	// True once this proxy refuses nobody new because it was withdrawn.
 	Withdrawn bool `protobuf:"varint,7,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
 	// When the report was handed to the channel, on the clock of sampled_at.
-	SentAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SentAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
+	// What is wrong with the ConfigMaps that this proxy has mounted. At most 32;
+	// of more the last one says how many. Empty means that nothing is only from
+	// proxies that announced the capability "config".
+	ConfigProblems []*ConfigProblem `protobuf:"bytes,30,rep,name=config_problems,json=configProblems,proto3" json:"config_problems,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ProxyReport) Reset() {
@@ -2426,6 +2480,77 @@ func (x *ProxyReport) GetSentAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ProxyReport) GetConfigProblems() []*ConfigProblem {
+	if x != nil {
+		return x.ConfigProblems
+	}
+	return nil
+}
+
+// ConfigProblem is something in a ConfigMap that this proxy cannot use, and does
+// without.
+type ConfigProblem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Part  ConfigPart             `protobuf:"varint,1,opt,name=part,proto3,enum=spawnery.agent.v1alpha1.ConfigPart" json:"part,omitempty"`
+	// The key of the ConfigMap. Empty: it is about the ConfigMap as a whole.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// What is wrong and what to do, for a person. At most 500 bytes.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigProblem) Reset() {
+	*x = ConfigProblem{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigProblem) ProtoMessage() {}
+
+func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
+func (*ConfigProblem) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ConfigProblem) GetPart() ConfigPart {
+	if x != nil {
+		return x.Part
+	}
+	return ConfigPart_CONFIG_PART_UNSPECIFIED
+}
+
+func (x *ConfigProblem) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ConfigProblem) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RosterEntry places one player.
 type RosterEntry struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2443,7 +2568,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2455,7 +2580,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2468,7 +2593,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -2514,7 +2639,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2651,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +2664,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -2577,7 +2702,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2714,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2727,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -2638,7 +2763,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2650,7 +2775,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2663,7 +2788,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -2698,7 +2823,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +2835,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +2848,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -2846,7 +2971,7 @@ type ConnectOrder struct {
 
 func (x *ConnectOrder) Reset() {
 	*x = ConnectOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2858,7 +2983,7 @@ func (x *ConnectOrder) String() string {
 func (*ConnectOrder) ProtoMessage() {}
 
 func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2871,7 +2996,7 @@ func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
 func (*ConnectOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ConnectOrder) GetId() string {
@@ -2947,15 +3072,18 @@ type ProxySettings struct {
 	// Absent: players of a proxy that must go wait there until they leave.
 	// Names that the proxy takes of what players type, beside /cloud; it knows
 	// server, send, glist, hub and lobby. Absent: all of them.
-	Commands      *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
-	Transfer      *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
+	Commands *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
+	Transfer *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
+	// The key of the mounted ConfigMap that holds the picture of the server list.
+	// Empty: none is shown.
+	FaviconKey    string `protobuf:"bytes,30,opt,name=favicon_key,json=faviconKey,proto3" json:"favicon_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2967,7 +3095,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2980,7 +3108,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -3109,6 +3237,13 @@ func (x *ProxySettings) GetTransfer() *Transfer {
 	return nil
 }
 
+func (x *ProxySettings) GetFaviconKey() string {
+	if x != nil {
+		return x.FaviconKey
+	}
+	return ""
+}
+
 // Transfer has a proxy that must go send its players to another one of its
 // group. One that does not know it keeps them until its drain ends.
 type Transfer struct {
@@ -3127,7 +3262,7 @@ type Transfer struct {
 
 func (x *Transfer) Reset() {
 	*x = Transfer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3274,7 @@ func (x *Transfer) String() string {
 func (*Transfer) ProtoMessage() {}
 
 func (x *Transfer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3287,7 @@ func (x *Transfer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
 func (*Transfer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Transfer) GetAddress() string {
@@ -3194,7 +3329,7 @@ type RateLimits struct {
 
 func (x *RateLimits) Reset() {
 	*x = RateLimits{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3206,7 +3341,7 @@ func (x *RateLimits) String() string {
 func (*RateLimits) ProtoMessage() {}
 
 func (x *RateLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3219,7 +3354,7 @@ func (x *RateLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
 func (*RateLimits) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RateLimits) GetLoginsPerSecond() int32 {
@@ -3267,7 +3402,7 @@ type Commands struct {
 
 func (x *Commands) Reset() {
 	*x = Commands{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3279,7 +3414,7 @@ func (x *Commands) String() string {
 func (*Commands) ProtoMessage() {}
 
 func (x *Commands) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3427,7 @@ func (x *Commands) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commands.ProtoReflect.Descriptor instead.
 func (*Commands) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Commands) GetNames() []string {
@@ -3314,7 +3449,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +3461,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3339,7 +3474,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -3362,7 +3497,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3509,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3522,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -3422,7 +3557,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3434,7 +3569,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3447,7 +3582,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -3507,7 +3642,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3519,7 +3654,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3532,7 +3667,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3598,7 +3733,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3610,7 +3745,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3623,7 +3758,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3661,7 +3796,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3673,7 +3808,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3686,7 +3821,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3722,7 +3857,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3734,7 +3869,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3747,7 +3882,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3789,7 +3924,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3801,7 +3936,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3814,7 +3949,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -4018,7 +4153,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\rConnectResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xe5\x03\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xb6\x04\n" +
 	"\vProxyReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12<\n" +
@@ -4028,7 +4163,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x13forwarding_problems\x18\x05 \x03(\v2*.spawnery.agent.v1alpha1.ForwardingProblemR\x12forwardingProblems\x12-\n" +
 	"\x12directory_revision\x18\x06 \x01(\x04R\x11directoryRevision\x12\x1c\n" +
 	"\twithdrawn\x18\a \x01(\bR\twithdrawn\x123\n" +
-	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\"\x9a\x01\n" +
+	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12O\n" +
+	"\x0fconfig_problems\x18\x1e \x03(\v2&.spawnery.agent.v1alpha1.ConfigProblemR\x0econfigProblems\"r\n" +
+	"\rConfigProblem\x127\n" +
+	"\x04part\x18\x01 \x01(\x0e2#.spawnery.agent.v1alpha1.ConfigPartR\x04part\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x9a\x01\n" +
 	"\vRosterEntry\x127\n" +
 	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12 \n" +
@@ -4059,7 +4199,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\x92\a\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\xb3\a\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -4081,7 +4221,9 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"rateLimits\x124\n" +
 	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawn\x12=\n" +
 	"\bcommands\x18\x15 \x01(\v2!.spawnery.agent.v1alpha1.CommandsR\bcommands\x12=\n" +
-	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransferB\v\n" +
+	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransfer\x12\x1f\n" +
+	"\vfavicon_key\x18\x1e \x01(\tR\n" +
+	"faviconKeyB\v\n" +
 	"\t_max_held\"g\n" +
 	"\bTransfer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
@@ -4175,7 +4317,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\n" +
 	"WAY_TRYING\x10\x02\x12\r\n" +
 	"\tWAY_TAKEN\x10\x03\x12\x11\n" +
-	"\rWAY_OVERTAKEN\x10\x04*k\n" +
+	"\rWAY_OVERTAKEN\x10\x04*]\n" +
+	"\n" +
+	"ConfigPart\x12\x1b\n" +
+	"\x17CONFIG_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CONFIG_PART_FAVICON\x10\x01\x12\x19\n" +
+	"\x15CONFIG_PART_PROTOCOLS\x10\x02*k\n" +
 	"\x0fRoutingStrategy\x12 \n" +
 	"\x1cROUTING_STRATEGY_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17ROUTING_STRATEGY_SPREAD\x10\x01\x12\x19\n" +
@@ -4206,138 +4353,142 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 	return file_api_agent_v1alpha1_channel_proto_rawDescData
 }
 
-var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
 	(ForwardingState)(0),          // 2: spawnery.agent.v1alpha1.ForwardingState
 	(Precedence)(0),               // 3: spawnery.agent.v1alpha1.Precedence
 	(Way)(0),                      // 4: spawnery.agent.v1alpha1.Way
-	(RoutingStrategy)(0),          // 5: spawnery.agent.v1alpha1.RoutingStrategy
-	(JoinMode)(0),                 // 6: spawnery.agent.v1alpha1.JoinMode
-	(DoorState)(0),                // 7: spawnery.agent.v1alpha1.DoorState
-	(*Hello)(nil),                 // 8: spawnery.agent.v1alpha1.Hello
-	(*Welcome)(nil),               // 9: spawnery.agent.v1alpha1.Welcome
-	(*Player)(nil),                // 10: spawnery.agent.v1alpha1.Player
-	(*ServerMessage)(nil),         // 11: spawnery.agent.v1alpha1.ServerMessage
-	(*Ask)(nil),                   // 12: spawnery.agent.v1alpha1.Ask
-	(*AddBoost)(nil),              // 13: spawnery.agent.v1alpha1.AddBoost
-	(*ListBoosts)(nil),            // 14: spawnery.agent.v1alpha1.ListBoosts
-	(*EndBoost)(nil),              // 15: spawnery.agent.v1alpha1.EndBoost
-	(*Retire)(nil),                // 16: spawnery.agent.v1alpha1.Retire
-	(*Connect)(nil),               // 17: spawnery.agent.v1alpha1.Connect
-	(*Answer)(nil),                // 18: spawnery.agent.v1alpha1.Answer
-	(*OwnBoost)(nil),              // 19: spawnery.agent.v1alpha1.OwnBoost
-	(*ServerReport)(nil),          // 20: spawnery.agent.v1alpha1.ServerReport
-	(*SaveResult)(nil),            // 21: spawnery.agent.v1alpha1.SaveResult
-	(*ServerOrder)(nil),           // 22: spawnery.agent.v1alpha1.ServerOrder
-	(*ServerSettings)(nil),        // 23: spawnery.agent.v1alpha1.ServerSettings
-	(*Watchers)(nil),              // 24: spawnery.agent.v1alpha1.Watchers
-	(*SaveOrder)(nil),             // 25: spawnery.agent.v1alpha1.SaveOrder
-	(*ProxyMessage)(nil),          // 26: spawnery.agent.v1alpha1.ProxyMessage
-	(*Newcomer)(nil),              // 27: spawnery.agent.v1alpha1.Newcomer
-	(*NewcomerAnswer)(nil),        // 28: spawnery.agent.v1alpha1.NewcomerAnswer
-	(*MakeWay)(nil),               // 29: spawnery.agent.v1alpha1.MakeWay
-	(*MakeWayResult)(nil),         // 30: spawnery.agent.v1alpha1.MakeWayResult
-	(*ConnectResult)(nil),         // 31: spawnery.agent.v1alpha1.ConnectResult
-	(*ProxyReport)(nil),           // 32: spawnery.agent.v1alpha1.ProxyReport
-	(*RosterEntry)(nil),           // 33: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 34: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 35: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 36: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 37: spawnery.agent.v1alpha1.ProxyOrder
-	(*ConnectOrder)(nil),          // 38: spawnery.agent.v1alpha1.ConnectOrder
-	(*ProxySettings)(nil),         // 39: spawnery.agent.v1alpha1.ProxySettings
-	(*Transfer)(nil),              // 40: spawnery.agent.v1alpha1.Transfer
-	(*RateLimits)(nil),            // 41: spawnery.agent.v1alpha1.RateLimits
-	(*Commands)(nil),              // 42: spawnery.agent.v1alpha1.Commands
-	(*ProxyProtocol)(nil),         // 43: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 44: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 45: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 46: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 47: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 48: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 49: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 50: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
+	(ConfigPart)(0),               // 5: spawnery.agent.v1alpha1.ConfigPart
+	(RoutingStrategy)(0),          // 6: spawnery.agent.v1alpha1.RoutingStrategy
+	(JoinMode)(0),                 // 7: spawnery.agent.v1alpha1.JoinMode
+	(DoorState)(0),                // 8: spawnery.agent.v1alpha1.DoorState
+	(*Hello)(nil),                 // 9: spawnery.agent.v1alpha1.Hello
+	(*Welcome)(nil),               // 10: spawnery.agent.v1alpha1.Welcome
+	(*Player)(nil),                // 11: spawnery.agent.v1alpha1.Player
+	(*ServerMessage)(nil),         // 12: spawnery.agent.v1alpha1.ServerMessage
+	(*Ask)(nil),                   // 13: spawnery.agent.v1alpha1.Ask
+	(*AddBoost)(nil),              // 14: spawnery.agent.v1alpha1.AddBoost
+	(*ListBoosts)(nil),            // 15: spawnery.agent.v1alpha1.ListBoosts
+	(*EndBoost)(nil),              // 16: spawnery.agent.v1alpha1.EndBoost
+	(*Retire)(nil),                // 17: spawnery.agent.v1alpha1.Retire
+	(*Connect)(nil),               // 18: spawnery.agent.v1alpha1.Connect
+	(*Answer)(nil),                // 19: spawnery.agent.v1alpha1.Answer
+	(*OwnBoost)(nil),              // 20: spawnery.agent.v1alpha1.OwnBoost
+	(*ServerReport)(nil),          // 21: spawnery.agent.v1alpha1.ServerReport
+	(*SaveResult)(nil),            // 22: spawnery.agent.v1alpha1.SaveResult
+	(*ServerOrder)(nil),           // 23: spawnery.agent.v1alpha1.ServerOrder
+	(*ServerSettings)(nil),        // 24: spawnery.agent.v1alpha1.ServerSettings
+	(*Watchers)(nil),              // 25: spawnery.agent.v1alpha1.Watchers
+	(*SaveOrder)(nil),             // 26: spawnery.agent.v1alpha1.SaveOrder
+	(*ProxyMessage)(nil),          // 27: spawnery.agent.v1alpha1.ProxyMessage
+	(*Newcomer)(nil),              // 28: spawnery.agent.v1alpha1.Newcomer
+	(*NewcomerAnswer)(nil),        // 29: spawnery.agent.v1alpha1.NewcomerAnswer
+	(*MakeWay)(nil),               // 30: spawnery.agent.v1alpha1.MakeWay
+	(*MakeWayResult)(nil),         // 31: spawnery.agent.v1alpha1.MakeWayResult
+	(*ConnectResult)(nil),         // 32: spawnery.agent.v1alpha1.ConnectResult
+	(*ProxyReport)(nil),           // 33: spawnery.agent.v1alpha1.ProxyReport
+	(*ConfigProblem)(nil),         // 34: spawnery.agent.v1alpha1.ConfigProblem
+	(*RosterEntry)(nil),           // 35: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 36: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 37: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 38: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 39: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 40: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 41: spawnery.agent.v1alpha1.ProxySettings
+	(*Transfer)(nil),              // 42: spawnery.agent.v1alpha1.Transfer
+	(*RateLimits)(nil),            // 43: spawnery.agent.v1alpha1.RateLimits
+	(*Commands)(nil),              // 44: spawnery.agent.v1alpha1.Commands
+	(*ProxyProtocol)(nil),         // 45: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 46: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 47: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 48: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 49: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 50: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 51: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 52: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 53: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
-	8,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	20, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	21, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	12, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
-	13, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
-	14, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
-	15, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
-	16, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
-	17, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
-	10, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
+	9,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	21, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	22, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	13, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
+	14, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
+	15, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
+	16, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
+	17, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
+	18, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
+	11, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	19, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	51, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	51, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	20, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	53, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	53, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	10, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	51, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	10, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	9,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	23, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	25, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	24, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	46, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	18, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
-	10, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	8,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	32, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	31, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
-	27, // 29: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
-	30, // 30: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
-	10, // 31: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	53, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	11, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	10, // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	24, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	26, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	25, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	48, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	19, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
+	11, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	9,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	33, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	32, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
+	28, // 29: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
+	31, // 30: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
+	11, // 31: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
 	3,  // 32: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
 	4,  // 33: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
-	10, // 34: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 34: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
 	3,  // 35: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
 	4,  // 36: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
 	0,  // 37: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	51, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	33, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	34, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	35, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	36, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	51, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	10, // 44: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 45: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	9,  // 46: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	39, // 47: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	46, // 48: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	38, // 49: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
-	28, // 50: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
-	29, // 51: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
-	10, // 52: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
-	5,  // 53: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	45, // 54: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	44, // 55: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	43, // 56: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	41, // 57: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	42, // 58: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
-	40, // 59: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	50, // 60: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	48, // 61: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	47, // 62: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	49, // 63: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	6,  // 64: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	7,  // 65: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	11, // 66: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	26, // 67: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	22, // 68: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	37, // 69: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	68, // [68:70] is the sub-list for method output_type
-	66, // [66:68] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	53, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	35, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	36, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	37, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	38, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	53, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	34, // 44: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
+	5,  // 45: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
+	11, // 46: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 47: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	10, // 48: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	41, // 49: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	48, // 50: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	40, // 51: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	29, // 52: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
+	30, // 53: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
+	11, // 54: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 55: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	47, // 56: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	46, // 57: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	45, // 58: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	43, // 59: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	44, // 60: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
+	42, // 61: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	52, // 62: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	50, // 63: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	49, // 64: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	51, // 65: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	7,  // 66: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	8,  // 67: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	12, // 68: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	27, // 69: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	23, // 70: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	39, // 71: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	70, // [70:72] is the sub-list for method output_type
+	68, // [68:70] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -4375,7 +4526,7 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyMessage_Newcomer)(nil),
 		(*ProxyMessage_MakeWayResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[29].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[30].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
@@ -4383,15 +4534,15 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_NewcomerAnswer)(nil),
 		(*ProxyOrder_MakeWay)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[42].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[32].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   43,
+			NumEnums:      9,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

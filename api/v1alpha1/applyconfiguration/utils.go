@@ -40,6 +40,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ExposeByLoadBalancerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExposeByNodePort"):
 		return &apiv1alpha1.ExposeByNodePortApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FaviconSource"):
+		return &apiv1alpha1.FaviconSourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ForcedHost"):
 		return &apiv1alpha1.ForcedHostApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("GameServer"):

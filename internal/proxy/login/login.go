@@ -69,7 +69,7 @@ func (r *Rejected) Unwrap() error { return r.Cause }
 
 // Desk logs clients in.
 type Desk struct {
-	protocols *mcproto.Protocols
+	protocols func() *mcproto.Protocols
 	sessions  *SessionServer
 	tickets   *ticket.Office
 	key       *rsa.PrivateKey
@@ -77,9 +77,9 @@ type Desk struct {
 	session   uuid.UUID
 }
 
-// NewDesk speaks the given protocols. sessions is asked in online mode, but for
-// players with a ticket that tickets believes.
-func NewDesk(protocols *mcproto.Protocols, sessions *SessionServer, tickets *ticket.Office) (*Desk, error) {
+// NewDesk speaks the protocols there are when a client comes. sessions is asked in
+// online mode, but for players with a ticket that tickets believes.
+func NewDesk(protocols func() *mcproto.Protocols, sessions *SessionServer, tickets *ticket.Office) (*Desk, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return nil, fmt.Errorf("making the login key: %w", err)
@@ -133,7 +133,7 @@ func ReadHandshake(conn *mcproto.Conn) (mcproto.Handshake, error) {
 
 // Identify finds out who the client is. A *Rejected has been told why.
 func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcproto.Handshake, rules Rules) (*Client, error) {
-	protocol, ok := d.protocols.Lookup(handshake.Protocol)
+	protocol, ok := d.protocols().Lookup(handshake.Protocol)
 	if !ok {
 		return nil, d.rejectVersion(conn, handshake.Protocol)
 	}
@@ -220,7 +220,8 @@ func (d *Desk) askTicket(ctx context.Context, conn *mcproto.Conn, name string, r
 // rejectVersion answers a client whose version nobody here speaks; in plain
 // words, for very old ones do not know components with fallbacks.
 func (d *Desk) rejectVersion(conn *mcproto.Conn, number int32) error {
-	oldest, newest := d.protocols.Oldest(), d.protocols.Newest()
+	table := d.protocols()
+	oldest, newest := table.Oldest(), table.Newest()
 	first, last := mcproto.Plain(oldest.Versions[0]), mcproto.Plain(newest.Versions[len(newest.Versions)-1])
 	reason := messages.Text(messages.VersionUnknown, first, last)
 	if number < oldest.Number {

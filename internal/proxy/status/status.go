@@ -16,11 +16,16 @@ import (
 type List struct {
 	// MOTD as the owner wrote it.
 	MOTD string
+	// Favicon is a picture as a data URL; empty: none.
+	Favicon string
 	// Online is everybody on the network.
 	Online int
 	// Limit is shown.
 	Limit int
 }
+
+// maxAnswer is how long an answer clients read, in characters.
+const maxAnswer = 32767
 
 // maxStatusFrame bounds the packets of a status connection, which are tiny.
 const maxStatusFrame = 64
@@ -56,9 +61,20 @@ func Serve(conn *mcproto.Conn, protocols *mcproto.Protocols, client int32, list 
 	}
 }
 
-// json is the answer. A client we speak with is told its own version; others
-// are told ours, so that their list marks this network as another version.
+// json is the answer, without the picture where that would make it longer than
+// clients read.
 func (l List) json(protocols *mcproto.Protocols, client int32) string {
+	answer := l.whole(protocols, client)
+	if len(answer) > maxAnswer && l.Favicon != "" {
+		l.Favicon = ""
+		return l.whole(protocols, client)
+	}
+	return answer
+}
+
+// whole is the answer. A client we speak with is told its own version; others are
+// told ours, so that their list marks this network as another version.
+func (l List) whole(protocols *mcproto.Protocols, client int32) string {
 	oldest, newest := protocols.Oldest(), protocols.Newest()
 	shown := newest.Number
 	if _, ok := protocols.Lookup(client); ok {
@@ -76,10 +92,12 @@ func (l List) json(protocols *mcproto.Protocols, client int32) string {
 		Version     version         `json:"version"`
 		Players     players         `json:"players"`
 		Description json.RawMessage `json:"description"`
+		Favicon     string          `json:"favicon,omitempty"`
 	}{
 		Version:     version{Name: oldest.Versions[0] + " - " + newest.Versions[len(newest.Versions)-1], Protocol: shown},
 		Players:     players{Max: l.Limit, Online: l.Online},
 		Description: json.RawMessage(messages.Markup(l.MOTD).JSON(client)),
+		Favicon:     l.Favicon,
 	})
 	if err != nil {
 		// Numbers, strings and a component always marshal.

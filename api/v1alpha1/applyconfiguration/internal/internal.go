@@ -159,6 +159,15 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ExposeType
   scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.FaviconSource
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Flavor
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ForcedHost
@@ -426,6 +435,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: boolean
       default: false
+    - name: favicon
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.FaviconSource
     - name: maxHeld
       type:
         scalar: numeric
@@ -437,6 +449,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 500
+    - name: protocols
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.LocalReference
     - name: proxyProtocol
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyProtocol

@@ -19,6 +19,21 @@ type ProxyConfigApplyConfiguration struct {
 	// closing tags, and \< for a <. Other tags are shown as they are.
 	// Default: the Network's name.
 	MOTD *string `json:"motd,omitempty"`
+	// favicon is the picture beside this network in a client's server list: a key
+	// of a ConfigMap that holds a PNG of 64 by 64 pixels and at most 16 KiB. The
+	// proxies mount the ConfigMap, and show an edit within about a minute. One that
+	// is missing or no such picture is not shown, and ConfigApplied says why; it
+	// keeps no proxy from starting. Another name replaces the proxies, one at a
+	// time; another key does not. Default: none.
+	Favicon *FaviconSourceApplyConfiguration `json:"favicon,omitempty"`
+	// protocols names a ConfigMap with rows of packet ids, for versions of the game
+	// that this release does not know: each of its keys holds one row, or a list of
+	// them, in the form of the built-in table. A row for a version that is built in
+	// replaces that one. The proxies mount the ConfigMap, and take an edit over
+	// within about a minute, for players who join then. A bad row is left out, and
+	// ConfigApplied says why. Another name replaces the proxies, one at a time.
+	// Default: the built-in table alone.
+	Protocols *LocalReferenceApplyConfiguration `json:"protocols,omitempty"`
 	// playerLimit is the number of players that the server list shows as the
 	// maximum, network-wide. Nobody is refused because of it unless
 	// enforcePlayerLimit is set. Default: 500.
@@ -59,6 +74,22 @@ func ProxyConfig() *ProxyConfigApplyConfiguration {
 // If called multiple times, the MOTD field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithMOTD(value string) *ProxyConfigApplyConfiguration {
 	b.MOTD = &value
+	return b
+}
+
+// WithFavicon sets the Favicon field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Favicon field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithFavicon(value *FaviconSourceApplyConfiguration) *ProxyConfigApplyConfiguration {
+	b.Favicon = value
+	return b
+}
+
+// WithProtocols sets the Protocols field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Protocols field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithProtocols(value *LocalReferenceApplyConfiguration) *ProxyConfigApplyConfiguration {
+	b.Protocols = value
 	return b
 }
 

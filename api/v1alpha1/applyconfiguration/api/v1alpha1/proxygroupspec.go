@@ -24,7 +24,8 @@ type ProxyGroupSpecApplyConfiguration struct {
 	// routing says where players go.
 	Routing *RoutingApplyConfiguration `json:"routing,omitempty"`
 	// config is what the proxies show. A change takes effect at once and
-	// restarts nothing.
+	// restarts nothing, but for the names of ConfigMaps, which are part of the
+	// pods: those are replaced one at a time.
 	Config *ProxyConfigApplyConfiguration `json:"config,omitempty"`
 	// drain bounds how long a proxy that must go waits for its players.
 	Drain *ProxyDrainApplyConfiguration `json:"drain,omitempty"`

@@ -14,8 +14,8 @@ import (
 //
 // ProxyGroupStatus is what the operator last saw of a ProxyGroup.
 type ProxyGroupStatusApplyConfiguration struct {
-	// conditions are Accepted, Available, Progressing, NodeDraining and
-	// ClientAddressHidden.
+	// conditions are Accepted, Available, Progressing, NodeDraining,
+	// ClientAddressHidden and ConfigApplied.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// phase sums the conditions up in one word.
 	Phase *apiv1alpha1.GroupPhase `json:"phase,omitempty"`
