@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 )
@@ -71,9 +72,12 @@ type said struct {
 // proxy is one proxy pod.
 type proxy struct {
 	peer
-	pod      ProxyPod
-	report   *agentv1alpha1.ProxyReport
-	said     said
+	pod    ProxyPod
+	report *agentv1alpha1.ProxyReport
+	said   said
+	// ghosts are those of the report's players who were heard of elsewhere since,
+	// by another proxy, while this one had no session.
+	ghosts   sets.Set[string]
 	lastSeen map[string]time.Time
 	left     []departure
 	settings *agentv1alpha1.ProxySettings
@@ -129,6 +133,11 @@ func (s *ProxySession) Close() {
 	s.proxy.close(s.link, s.store.clock.Now())
 	if !s.proxy.connected() {
 		s.store.nobodyOn(s.proxy, s.store.clock.Now())
+		for other := range s.store.within(s.proxy.pod.Pod.Namespace) {
+			if other.connected() {
+				s.store.layGhosts(other)
+			}
+		}
 		s.store.wakeAboutProxy(s.proxy.pod)
 	}
 }
@@ -217,7 +226,8 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 		return
 	}
 	before, wasReport := from.said, from.report
-	from.report, from.said = report, read(report)
+	from.report, from.ghosts = report, nil
+	from.said = read(report, from.ghosts)
 	from.departed(before.roster, now)
 	for name := range from.said.presence {
 		from.lastSeen[name] = now
@@ -225,6 +235,7 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 	maps.DeleteFunc(from.lastSeen, func(_ string, seen time.Time) bool { return now.Sub(seen) > forgetAfter })
 	aged := from.aged(now)
 	s.wakeAboutRoster(from, before, from.said)
+	s.layGhosts(from)
 	if aged || before.players != from.said.players || wasReport.GetWithdrawn() != report.GetWithdrawn() ||
 		wasReport.GetDirectoryRevision() != report.GetDirectoryRevision() ||
 		!slices.EqualFunc(wasReport.GetConfigProblems(), report.GetConfigProblems(), sameProblem) {
@@ -234,15 +245,19 @@ func (s *Store) proxyReported(from *proxy, report *agentv1alpha1.ProxyReport, no
 
 func sameProblem(a, b *agentv1alpha1.ConfigProblem) bool { return proto.Equal(a, b) }
 
-// read sorts a report by server and group.
-func read(report *agentv1alpha1.ProxyReport) said {
+// read sorts a report by server and group, but for those of its players who are
+// ghosts.
+func read(report *agentv1alpha1.ProxyReport, ghosts sets.Set[string]) said {
 	sorted := said{
-		players:  len(report.GetRoster()),
 		presence: map[string]Presence{}, waiting: map[string][]*waiters{},
 		watchers: map[string][]*agentv1alpha1.Player{},
 		moves:    map[string]Move{}, problems: map[string]agentv1alpha1.ForwardingState{},
 	}
 	for _, entry := range report.GetRoster() {
+		if ghosts.Has(nameOf(entry.GetPlayer())) {
+			continue
+		}
+		sorted.players++
 		sorted.roster = append(sorted.roster, placed{nameOf(entry.GetPlayer()), entry.GetServer(), entry.GetDestination()})
 		if name := entry.GetServer(); name != "" {
 			there := sorted.presence[name]

@@ -99,6 +99,43 @@ func TestASilentProxyLeavesNoGhosts(t *testing.T) {
 	}
 }
 
+func TestPlayersOfADeadProxyCountWhereTheyCameBack(t *testing.T) {
+	f := newFixture(t)
+	first, second := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{}), f.OpenProxy(proxyPod("2"), &agentv1alpha1.Hello{})
+	entry := func(name, server string) *agentv1alpha1.RosterEntry {
+		return &agentv1alpha1.RosterEntry{Player: &agentv1alpha1.Player{Name: name}, Server: server}
+	}
+	f.proxyReport(first, &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{entry("Ada", "lobby-a"), entry("Bob", "lobby-a"), entry("Eve", "lobby-a")}})
+	back := &agentv1alpha1.ProxyReport{
+		Roster:  []*agentv1alpha1.RosterEntry{entry("ada", "lobby-b")},
+		Waiting: []*agentv1alpha1.WaitingPlayers{{Group: "game", Players: 1, Names: []string{"Bob"}}},
+	}
+	steps := []struct {
+		name          string
+		do            func()
+		a, b, players int
+	}{
+		{"while it is connected its word counts", func() { f.proxyReport(second, back) }, 3, 1, 4},
+		{"its last word counts on, but for those who are elsewhere", func() { first.Close() }, 1, 1, 2},
+		{"or are so by the next word", func() {
+			back.Roster = append(back.Roster, entry("Eve", "lobby-b"))
+			f.proxyReport(second, back)
+		}, 0, 2, 2},
+		{"also when they leave there", func() { f.proxyReport(second, &agentv1alpha1.ProxyReport{}) }, 0, 0, 0},
+		{"until it speaks again", func() {
+			first = f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{})
+			f.proxyReport(first, &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{entry("Ada", "lobby-a")}})
+		}, 1, 0, 1},
+	}
+	for _, step := range steps {
+		f.clock.Step(time.Second)
+		step.do()
+		if a, b, players := f.Presence(named("lobby-a")).On, f.Presence(named("lobby-b")).On, f.NetworkPlayers(named("production")); a != step.a || b != step.b || players != step.players {
+			t.Errorf("%s: %d on lobby-a, %d on lobby-b, %d players; want %d, %d, %d", step.name, a, b, players, step.a, step.b, step.players)
+		}
+	}
+}
+
 func TestNobodySinceNeedsEveryProxy(t *testing.T) {
 	both := []types.UID{"1", "2"}
 	quiet := func(f *fixture, sessions ...*ProxySession) {
