@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -28,7 +29,7 @@ func TestProxiesComeAndGoAndKeepTheirPlayers(t *testing.T) {
 	must(t, awaitProxies(t.Context(), 2))
 	second := newcomer(t, first[0].Name)
 	// The pod's own address, since a Service would choose between the two.
-	behind := &stage.Crowd{Address: net.JoinHostPort(second.Status.PodIP, strconv.Itoa(int(podspec.ProxyPort)))}
+	behind := &stage.Crowd{Address: addressOf(second)}
 	t.Cleanup(func() { behind.Leave() })
 	must(t, behind.JoinBots(t.Context(), soon, "Behind1", "Behind2"))
 	awaitConnected(t, 5)
@@ -50,6 +51,48 @@ func TestProxiesComeAndGoAndKeepTheirPlayers(t *testing.T) {
 		pods, err := cluster.Pods(ctx, podspec.RoleProxy)
 		return fmt.Sprintf("%d proxies, %v", len(pods), err), err == nil && len(pods) == 1 && pods[0].Name == first[0].Name
 	}))
+}
+
+// A proxy dies without a word, as with its node: whoever was on it is back by the
+// other one before they have typed a line about it, and nobody is there twice.
+func TestPlayersOfAProxyThatIsKilledAreBackByAnother(t *testing.T) {
+	const back = 10 * time.Second
+	crowd := gather(t)
+	must(t, crowd.JoinBots(t.Context(), soon, bots(2)...))
+	first := proxies(t)[0]
+	scaleProxies(t, 2)
+	must(t, awaitProxies(t.Context(), 2))
+	doomed := newcomer(t, first.Name)
+	// The pods' own addresses, since a Service would choose between the two.
+	behind := &stage.Crowd{Address: addressOf(doomed)}
+	again := &stage.Crowd{Address: addressOf(first)}
+	t.Cleanup(func() { behind.Leave(); again.Leave() })
+	names := []string{"Killed1", "Killed2", "Killed3", "Killed4"}
+	must(t, behind.JoinBots(t.Context(), soon, names...))
+	awaitConnected(t, 6)
+
+	began := time.Now()
+	killIn(t, string(doomed.UID), "proxy")
+	must(t, again.JoinBots(t.Context(), back, names...))
+	if took := time.Since(began); took > back {
+		t.Errorf("they were back after %s, want %s", took, back)
+	} else {
+		t.Logf("%d players were back after %s", len(names), took)
+	}
+	must(t, hold(t.Context(), 2*pass, func(ctx context.Context) error {
+		players, err := cluster.Players(ctx)
+		if err == nil && players > 6 {
+			err = fmt.Errorf("6 players count as %d", players)
+		}
+		return errors.Join(err, crowd.Lost(), again.Lost())
+	}))
+	// The kubelet has started the proxy again meanwhile, which has nobody.
+	must(t, awaitProxies(t.Context(), 2))
+	awaitConnected(t, 6)
+}
+
+func addressOf(proxy corev1.Pod) string {
+	return net.JoinHostPort(proxy.Status.PodIP, strconv.Itoa(int(podspec.ProxyPort)))
 }
 
 // newcomer is the proxy that is not the first.
