@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 )
 
@@ -44,28 +46,131 @@ type rival struct {
 	until time.Time
 }
 
-// saying is an order to a proxy that is sent once in a session.
-type saying struct {
-	order  *agentv1alpha1.ProxyOrder
-	at     time.Time
-	sentOn *link
+// newcomers are those of one proxy. A flood of them must not make any of this
+// slower: it happens under the lock of everybody.
+type newcomers struct {
+	byID map[string]*newcomer
+	// open are those without an answer, by id; openAs the same by who they are.
+	open, openAs map[string]*newcomer
+	// inOrder has all of them, and those who gave up, the oldest first.
+	inOrder []*newcomer
 }
 
-// say queues an order. Their order is kept: a proxy learns that a player
-// of its own is let in before it is asked to make way for the next.
-func (p *proxy) say(order *agentv1alpha1.ProxyOrder, now time.Time) {
-	p.sayings = slices.DeleteFunc(p.sayings, func(old *saying) bool { return now.Sub(old.at) >= newcomersKept })
-	p.sayings = append(p.sayings, &saying{order: order, at: now})
+// add remembers one, in whose place whoever was open as the same player has
+// given up.
+func (n *newcomers) add(next *newcomer) {
+	if n.byID == nil {
+		n.byID, n.open, n.openAs = map[string]*newcomer{}, map[string]*newcomer{}, map[string]*newcomer{}
+	}
+	for old := n.openLike(next.player); old != nil; old = n.openLike(next.player) {
+		n.close(old)
+		delete(n.byID, old.id)
+	}
+	n.byID[next.id], n.open[next.id] = next, next
+	for _, key := range keysOf(next.player) {
+		n.openAs[key] = next
+	}
+	n.inOrder = append(n.inOrder, next)
+}
+
+// openLike is one without an answer who is that player, or nil.
+func (n *newcomers) openLike(player *agentv1alpha1.Player) *newcomer {
+	for _, key := range keysOf(player) {
+		if found := n.openAs[key]; found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// close takes one who waits for no answer any more off those who do.
+func (n *newcomers) close(done *newcomer) {
+	delete(n.open, done.id)
+	for _, key := range keysOf(done.player) {
+		if n.openAs[key] == done {
+			delete(n.openAs, key)
+		}
+	}
+}
+
+// forget drops those of long ago.
+func (n *newcomers) forget(now time.Time) {
+	for len(n.inOrder) > 0 && now.Sub(n.inOrder[0].at) >= newcomersKept {
+		old := n.inOrder[0]
+		n.close(old)
+		if n.byID[old.id] == old {
+			delete(n.byID, old.id)
+		}
+		n.inOrder[0], n.inOrder = nil, n.inOrder[1:]
+	}
+}
+
+// keysOf are what tells players apart: by name without case, and by UUID, for
+// servers let neither be there twice.
+func keysOf(player *agentv1alpha1.Player) []string {
+	keys := []string{"name " + strings.ToLower(player.GetName())}
+	if id := player.GetUuid(); len(id) > 0 {
+		keys = append(keys, "uuid "+string(id))
+	}
+	return keys
+}
+
+// saying is an order to a proxy that is sent once in a session.
+type saying struct {
+	order *agentv1alpha1.ProxyOrder
+	at    time.Time
+	// about is whom the proxy is to make way for; nil: nobody.
+	about *newcomer
+	said  bool // in some session
+	void  bool // it is not to be said any more
+}
+
+// sayings are the orders of one proxy, the oldest first. Their order is kept: a
+// proxy learns that a player of its own is let in before it is asked to make
+// way for the next.
+type sayings struct {
+	list []*saying
+	// forgotten is how many there were before the first of list.
+	forgotten int
+}
+
+// forget drops those of long ago.
+func (s *sayings) forget(now time.Time) {
+	for len(s.list) > 0 && now.Sub(s.list[0].at) >= newcomersKept {
+		s.list[0], s.list = nil, s.list[1:]
+		s.forgotten++
+	}
+}
+
+// askNoMore is for a proxy that is gone. When it is back nobody waits for its
+// word, and whoever it was asked about may have come to it meanwhile.
+func (s *sayings) askNoMore() {
+	for _, known := range s.list {
+		known.void = known.void || known.about != nil
+	}
+}
+
+// say queues an order.
+func (p *proxy) say(order *agentv1alpha1.ProxyOrder, about *newcomer, now time.Time) {
+	p.sayings.forget(now)
+	p.sayings.list = append(p.sayings.list, &saying{order: order, at: now, about: about})
 	p.notify()
 }
 
-// pickSaying returns the next one that this session lacks.
-func (s *ProxySession) pickSaying() *agentv1alpha1.ProxyOrder {
-	for _, known := range s.proxy.sayings {
-		if known.sentOn != s.link {
-			known.sentOn = s.link
-			return known.order
+// pickSaying returns the next one that this session lacks. A question that was
+// answered is not asked again: the player may be here by now, and would go.
+func (s *ProxySession) pickSaying(now time.Time) *agentv1alpha1.ProxyOrder {
+	of := &s.proxy.sayings
+	of.forget(now)
+	s.told = max(s.told, of.forgotten)
+	for s.told-of.forgotten < len(of.list) {
+		next := of.list[s.told-of.forgotten]
+		s.told++
+		if next.void || next.said && next.about != nil && next.about.answer != nil {
+			continue
 		}
+		next.said = true
+		return next.order
 	}
 	return nil
 }
@@ -77,18 +182,15 @@ func (s *Store) came(by *proxy, said *agentv1alpha1.Newcomer, now time.Time) err
 	if id == "" || len(id) > longestNewcomerID {
 		return fmt.Errorf("the id of a newcomer has %d bytes, and has to have 1 to %d", len(id), longestNewcomerID)
 	}
-	by.newcomers = slices.DeleteFunc(by.newcomers, func(old *newcomer) bool {
-		// Of two on one proxy the older has given up.
-		return now.Sub(old.at) >= newcomersKept || old.id != id && old.answer == nil && old.is(said.GetPlayer())
-	})
-	if at := slices.IndexFunc(by.newcomers, func(known *newcomer) bool { return known.id == id }); at >= 0 {
-		if known := by.newcomers[at]; known.answer != nil {
+	by.newcomers.forget(now)
+	if known := by.newcomers.byID[id]; known != nil {
+		if known.answer != nil {
 			known.tell(now)
 		}
 		return nil
 	}
 	next := &newcomer{id: id, player: said.GetPlayer(), precedence: said.GetPrecedence(), by: by, at: now}
-	by.newcomers = append(by.newcomers, next)
+	by.newcomers.add(next)
 	for other := range s.besides(by) {
 		if taken := other.inTheWayOf(next, now); taken != "" {
 			next.settle(agentv1alpha1.Way_WAY_TAKEN, taken, now)
@@ -102,7 +204,7 @@ func (s *Store) came(by *proxy, said *agentv1alpha1.Newcomer, now time.Time) err
 		next.rivals = append(next.rivals, &rival{proxy: other, until: now.Add(wordWithin)})
 		other.say(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_MakeWay{MakeWay: &agentv1alpha1.MakeWay{
 			Id: next.orderID(), Player: next.player, Precedence: next.precedence,
-		}}}, now)
+		}}}, next, now)
 	}
 	next.settleWhenFree(now)
 	by.notify() // It is to look up when somebody has been silent for too long.
@@ -113,12 +215,16 @@ func (s *Store) came(by *proxy, said *agentv1alpha1.Newcomer, now time.Time) err
 func (s *Store) besides(by *proxy) func(func(*proxy) bool) {
 	return func(yield func(*proxy) bool) {
 		for _, known := range s.proxies {
-			if known != by && known.connected() && known.pod.Network == by.pod.Network &&
-				known.pod.Pod.Namespace == by.pod.Pod.Namespace && !yield(known) {
+			if known.beside(by) && !yield(known) {
 				return
 			}
 		}
 	}
+}
+
+// beside reports whether a proxy is another, connected one of the same network.
+func (p *proxy) beside(by *proxy) bool {
+	return p != by && p.connected() && p.pod.Network == by.pod.Network && p.pod.Pod.Namespace == by.pod.Pod.Namespace
 }
 
 // inTheWayOf is the name of who stays, as far as it is known without asking the
@@ -126,14 +232,11 @@ func (s *Store) besides(by *proxy) func(func(*proxy) bool) {
 // newest of several newcomers overtakes the others where it may.
 func (p *proxy) inTheWayOf(next *newcomer, now time.Time) string {
 	newest := next.precedence == agentv1alpha1.Precedence_PRECEDENCE_NEWEST_WINS
-	for _, other := range p.newcomers {
-		switch {
-		case other.answer != nil || !other.is(next.player):
-		case newest:
-			other.settle(agentv1alpha1.Way_WAY_OVERTAKEN, "", now)
-		default:
+	for other := p.newcomers.openLike(next.player); other != nil; other = p.newcomers.openLike(next.player) {
+		if !newest {
 			return other.player.GetName()
 		}
+		other.settle(agentv1alpha1.Way_WAY_OVERTAKEN, "", now)
 	}
 	if newest || slices.Contains(p.able, agentv1alpha1.CapabilityNewcomers) || freshness(p.sampledAt, now) != Fresh {
 		return ""
@@ -145,9 +248,6 @@ func (p *proxy) inTheWayOf(next *newcomer, now time.Time) string {
 	}
 	return ""
 }
-
-// is reports whether this is that player.
-func (n *newcomer) is(player *agentv1alpha1.Player) bool { return samePerson(n.player, player) }
 
 // samePerson tells players by UUID and by name without case, for servers let
 // neither be there twice.
@@ -168,34 +268,37 @@ func (n *newcomer) settleWhenFree(now time.Time) {
 // settle answers a newcomer.
 func (n *newcomer) settle(way agentv1alpha1.Way, name string, now time.Time) {
 	n.answer, n.rivals = &agentv1alpha1.NewcomerAnswer{Id: n.id, Way: way, Name: name}, nil
+	n.by.newcomers.close(n)
 	n.tell(now)
 }
 
 func (n *newcomer) tell(now time.Time) {
-	n.by.say(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_NewcomerAnswer{NewcomerAnswer: n.answer}}, now)
+	n.by.say(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_NewcomerAnswer{NewcomerAnswer: n.answer}}, nil, now)
 }
 
 // madeWay takes in what a proxy says of somebody who was in a newcomer's way.
 func (s *Store) madeWay(from *proxy, said *agentv1alpha1.MakeWayResult, now time.Time) {
-	for other := range s.besides(from) {
-		for _, known := range other.newcomers {
-			if known.answer != nil || known.orderID() != said.GetId() {
-				continue
-			}
-			switch said.GetWay() {
-			case agentv1alpha1.Way_WAY_TRYING:
-				for _, asked := range known.rivals {
-					if asked.proxy == from {
-						asked.until = known.at.Add(wayWithin)
-					}
-				}
-				other.notify()
-			case agentv1alpha1.Way_WAY_TAKEN:
-				known.settle(agentv1alpha1.Way_WAY_TAKEN, said.GetName(), now)
-			case agentv1alpha1.Way_WAY_UNSPECIFIED, agentv1alpha1.Way_WAY_FREE, agentv1alpha1.Way_WAY_OVERTAKEN:
-				known.without(from, now)
+	pod, id, _ := strings.Cut(said.GetId(), "/")
+	by := s.proxies[types.UID(pod)]
+	if by == nil || !by.beside(from) {
+		return
+	}
+	known := by.newcomers.open[id]
+	if known == nil {
+		return
+	}
+	switch said.GetWay() {
+	case agentv1alpha1.Way_WAY_TRYING:
+		for _, asked := range known.rivals {
+			if asked.proxy == from {
+				asked.until = known.at.Add(wayWithin)
 			}
 		}
+		by.notify()
+	case agentv1alpha1.Way_WAY_TAKEN:
+		known.settle(agentv1alpha1.Way_WAY_TAKEN, said.GetName(), now)
+	case agentv1alpha1.Way_WAY_UNSPECIFIED, agentv1alpha1.Way_WAY_FREE, agentv1alpha1.Way_WAY_OVERTAKEN:
+		known.without(from, now)
 	}
 }
 
@@ -208,8 +311,9 @@ func (n *newcomer) without(gone *proxy, now time.Time) {
 // nobodyOn drops a proxy that is not connected any more: its players have lost
 // their connections, or it lives on without a manager and nobody can ask it.
 func (s *Store) nobodyOn(gone *proxy, now time.Time) {
+	gone.sayings.askNoMore()
 	for _, known := range s.proxies {
-		for _, waiting := range known.newcomers {
+		for _, waiting := range known.newcomers.open {
 			waiting.without(gone, now)
 		}
 	}
@@ -219,7 +323,7 @@ func (s *Store) nobodyOn(gone *proxy, now time.Time) {
 // of this one wait for, and returns when the next one is.
 func (p *proxy) giveUp(now time.Time) time.Duration {
 	wait := ResyncEvery
-	for _, known := range p.newcomers {
+	for _, known := range p.newcomers.open {
 		known.rivals = slices.DeleteFunc(known.rivals, func(asked *rival) bool { return !now.Before(asked.until) })
 		known.settleWhenFree(now)
 		for _, asked := range known.rivals {

@@ -3,12 +3,14 @@
 package sessions
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 )
@@ -150,9 +152,7 @@ func TestANewcomerComesInOnceEveryOtherProxyHasMadeWay(t *testing.T) {
 		"a session that is renewed loses no word": {func(d *door) {
 			d.says("b", "a", "1", free, "")
 			d.says("c", "a", "1", free, "")
-			before := d.proxies["a"]
-			d.proxies["a"] = d.OpenProxy(before.proxy.pod, &agentv1alpha1.Hello{})
-			before.Close()
+			d.renew("a")
 		}, []string{"1: WAY_FREE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,6 +193,45 @@ func TestOfTwoNewcomersOneComesIn(t *testing.T) {
 			d.want("b")
 		})
 	}
+}
+
+// Who has come to a proxy is not sent away by what it was asked before.
+func TestAProxyIsNotAskedAgainAboutWhoHasComeToItMeanwhile(t *testing.T) {
+	for name, row := range map[string]struct {
+		again func(*door) // a session of b ends, and another begins
+		lost  func(*door) // before it the answer is lost, or arrives
+		want  []string
+	}{
+		"by a session that is renewed": {
+			func(d *door) { d.renew("b") }, func(d *door) { d.says("b", "a", "1", free, "") }, nil,
+		},
+		"by one that begins when there was none": {
+			func(d *door) { d.proxies["b"].Close(); d.open("b") }, func(*door) {}, nil,
+		},
+		"by one long after": {
+			func(d *door) { d.clock.Step(newcomersKept); d.renew("b") }, func(*door) {}, nil,
+		},
+		"but is when nobody had its answer": {
+			func(d *door) { d.renew("b") }, func(*door) {}, []string{"make way for Ada"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(t, "a", "b")
+			d.comes("a", "1", "Ada", newestWins)
+			d.want("b", "make way for Ada")
+			row.lost(d)
+			row.again(d)
+			d.want("b", row.want...)
+		})
+	}
+}
+
+// renew has a session take over from another.
+func (d *door) renew(name string) {
+	d.Helper()
+	before := d.proxies[name]
+	d.proxies[name] = d.OpenProxy(before.proxy.pod, &agentv1alpha1.Hello{Capabilities: []string{agentv1alpha1.CapabilityNewcomers}})
+	before.Close()
 }
 
 func TestAProxyThatLetsSomebodyInLearnsOfItBeforeItIsToMakeWay(t *testing.T) {
@@ -253,7 +292,77 @@ func TestWhatIsRememberedOfNewcomersEnds(t *testing.T) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if a, b := len(d.proxies["a"].proxy.newcomers), len(d.proxies["b"].proxy.sayings); a > 13 || b > 13 {
+	if a, b := len(d.proxies["a"].proxy.newcomers.byID), len(d.proxies["b"].proxy.sayings.list); a > 13 || b > 13 {
 		t.Errorf("%d newcomers and %d orders are kept", a, b)
+	}
+}
+
+// What one newcomer costs must not depend on how many came lately.
+func BenchmarkAFloodOfNewcomers(b *testing.B) {
+	for _, kept := range []int{0, 12_000} {
+		b.Run(strconv.Itoa(kept), func(b *testing.B) {
+			d := newFlood(b, time.Duration(kept)*time.Millisecond)
+			b.ResetTimer()
+			for range b.N {
+				d.comes(b)
+			}
+		})
+	}
+}
+
+// flood is a new name every millisecond by one of two proxies.
+type flood struct {
+	store *Store
+	clock *clocktesting.FakeClock
+	a, b  *ProxySession
+	count int
+}
+
+func newFlood(b *testing.B, since time.Duration) *flood {
+	b.Helper()
+	hello := &agentv1alpha1.Hello{Capabilities: []string{agentv1alpha1.CapabilityNewcomers}}
+	f := &flood{clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	f.store = New(Config{Version: "1.2.3", Clock: f.clock})
+	f.a, f.b = f.store.OpenProxy(proxyPod("a"), hello), f.store.OpenProxy(proxyPod("b"), hello)
+	for began := f.clock.Now(); f.clock.Since(began) < since; {
+		f.comes(b)
+	}
+	return f
+}
+
+func (f *flood) comes(b *testing.B) {
+	b.Helper()
+	f.clock.Step(time.Millisecond)
+	f.count++
+	name := strconv.Itoa(f.count)
+	f.tell(b, f.a, &agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_Newcomer{Newcomer: &agentv1alpha1.Newcomer{
+		Id: name, Player: &agentv1alpha1.Player{Uuid: []byte(name), Name: name}, Precedence: olderStays,
+	}}})
+	f.orders(b, f.b)
+	f.orders(b, f.a)
+}
+
+func (f *flood) tell(b *testing.B, by *ProxySession, message *agentv1alpha1.ProxyMessage) {
+	b.Helper()
+	if err := by.Receive(message); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// orders carries out those of a proxy.
+func (f *flood) orders(b *testing.B, of *ProxySession) {
+	b.Helper()
+	for {
+		f.store.mu.Lock()
+		order, _ := of.pick(f.clock.Now())
+		f.store.mu.Unlock()
+		if order == nil {
+			return
+		}
+		if asked := order.GetMakeWay(); asked != nil {
+			f.tell(b, of, &agentv1alpha1.ProxyMessage{Message: &agentv1alpha1.ProxyMessage_MakeWayResult{
+				MakeWayResult: &agentv1alpha1.MakeWayResult{Id: asked.GetId(), Way: free},
+			}})
+		}
 	}
 }

@@ -88,8 +88,8 @@ type proxy struct {
 	connects []*connect
 	// newcomers are the players who want in by this proxy, and those who lately
 	// did; sayings are what it is told of them and of those of others.
-	newcomers []*newcomer
-	sayings   []*saying
+	newcomers newcomers
+	sayings   sayings
 }
 
 // ProxySession is one session of a proxy.
@@ -100,6 +100,8 @@ type ProxySession struct {
 	directory *directory
 	fullAt    time.Time
 	changedAt time.Time
+	// told is how many of the proxy's sayings the session is past.
+	told int
 }
 
 // OpenProxy begins a session. The newest session of a pod is the one that gets
@@ -163,7 +165,7 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Settings{Settings: settings}}, 0
 	}
 	silence := s.proxy.giveUp(now)
-	if saying := s.pickSaying(); saying != nil {
+	if saying := s.pickSaying(now); saying != nil {
 		return saying, 0
 	}
 	if connect := s.pickConnect(); connect != nil {
