@@ -131,7 +131,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
 		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book,
-		Held: &p.held, Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
+		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	p.metrics = newMetrics(p)
 	return p, nil

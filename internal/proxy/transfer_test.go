@@ -380,23 +380,39 @@ func TestALateRefusalLeadsToTheLobbyWithTheReason(t *testing.T) {
 	}
 }
 
+// Nobody is sent round and round, not even one whose ticket is lost each time.
 func TestServersThatAllRefuseLateEndInTheReason(t *testing.T) {
-	n := newNetwork(t)
-	for _, name := range []string{"lobby-a", "lobby-b", "lobby-c", "lobby-d", "lobby-e"} {
-		n.add(name, rig{}).Refuse(mctest.AfterRegistries, mcproto.Plain("not today"))
-	}
-	p := n.front()
-	b := n.bot(p, "Ada")
-	for range 3 {
-		next, err := b.Follow(n.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(next.Leave)
-		b = next
-	}
-	if got := n.ends(b); !strings.HasSuffix(got, ": not today") {
-		t.Errorf("got %q", got)
+	for name, comes := range map[string]func(n *network, p *Proxy, b *mctest.Bot) *mctest.Bot{
+		"to who has a ticket": func(n *network, _ *Proxy, b *mctest.Bot) *mctest.Bot {
+			next, err := b.Follow(n.ctx)
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			n.t.Cleanup(next.Leave)
+			return next
+		},
+		"to who lost it": func(n *network, p *Proxy, b *mctest.Bot) *mctest.Bot {
+			<-b.Done()
+			if _, ok := errors.AsType[*mctest.Transferred](b.Err()); !ok {
+				n.t.Fatal(b.Err())
+			}
+			return n.bot(p, b.Name(), func(s *mctest.BotSettings) { s.Intent = mcproto.IntentTransfer })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			for _, name := range []string{"lobby-a", "lobby-b", "lobby-c", "lobby-d", "lobby-e"} {
+				n.add(name, rig{}).Refuse(mctest.AfterRegistries, mcproto.Plain("not today"))
+			}
+			p := n.front()
+			b := n.bot(p, "Ada")
+			for range 3 {
+				b = comes(n, p, b)
+			}
+			if got := n.ends(b); !strings.HasSuffix(got, ": not today") {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -53,6 +54,14 @@ func (p *Proxy) sendOn(ctx context.Context) {
 }
 
 func (p *Proxy) sendAllOn(ctx context.Context, since time.Time, pace *rate.Limiter, sent map[*session.Player]bool) {
+	maps.DeleteFunc(sent, func(player *session.Player, _ bool) bool {
+		select {
+		case <-player.Gone():
+			return true
+		default:
+			return false
+		}
+	})
 	for _, player := range p.roster.all() {
 		if !p.hasTaker(since) {
 			return

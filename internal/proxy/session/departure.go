@@ -52,16 +52,16 @@ func (p *Player) Came() time.Time { return p.came }
 // Hops counts the proxies that passed the player on, one after the other, before
 // they came to this one.
 func (p *Player) Hops() int {
-	if p.client.Ticket == nil {
+	if p.sent == nil {
 		return 0
 	}
-	return p.client.Ticket.Hops
+	return p.sent.Hops
 }
 
 // takeUp begins the journey of somebody who has just come: where one ended at
 // another proxy, or from the beginning.
 func (p *Player) takeUp() *journey {
-	t := p.client.Ticket
+	t := p.sent
 	if t == nil {
 		j := p.begin(routing.ByChoice)
 		j.first = p.forced()
@@ -140,6 +140,7 @@ func (p *Player) transfer(ctx context.Context, t ticket.Ticket) bool {
 		p.log.Info("a player has to stay: their client named no host to go to")
 		return false
 	}
+	p.world.Sent.remember(t.Profile.ID, t, p.world.Clock.Now())
 	p.leaveCurrent()
 	if p.screen.now() == phaseLeaving {
 		if err := p.toConfiguration(ctx); err != nil {

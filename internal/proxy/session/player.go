@@ -67,6 +67,8 @@ type World struct {
 	Judged func(server string, state agentv1alpha1.ForwardingState)
 	// Held are the players without a place who wait for one.
 	Held *Held
+	// Sent are those who were sent away.
+	Sent *Sent
 	// Moves bounds how many players are moved off servers at once.
 	Moves chan struct{}
 }
@@ -96,6 +98,7 @@ type Player struct {
 	address  netip.Addr
 	log      logr.Logger
 	came     time.Time
+	sent     *ticket.Ticket // what the player was sent here with; nil: they came by themselves
 
 	questions questions
 	habits    habits
@@ -139,8 +142,8 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
 	}
-	if client.Ticket != nil {
-		p.screen.landing = client.Ticket.Landing
+	if p.sent = p.sentWith(); p.sent != nil {
+		p.screen.landing = p.sent.Landing
 	}
 	p.standing.Store(&Standing{})
 	return p

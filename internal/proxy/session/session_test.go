@@ -90,7 +90,7 @@ func wire(on *tape) *mcproto.Conn {
 // playing is a player in the world of one server.
 func playing(t testing.TB, client, server *tape) (*Player, *link) {
 	t.Helper()
-	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}}, &login.Client{
+	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}, Sent: NewSent()}, &login.Client{
 		Conn: wire(client), Protocol: protocol(t), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
 	}, login.Offline, netip.Addr{})
 	l := &link{name: "lobby-a", conn: wire(server), done: make(chan struct{}), arrived: make(chan struct{}), state: mcproto.StatePlay, joined: true}
