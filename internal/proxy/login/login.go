@@ -147,19 +147,27 @@ func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcpro
 	}
 	client := &Client{Conn: conn, Handshake: handshake, Protocol: protocol}
 	if handshake.Intent == mcproto.IntentTransfer {
-		if client.Ticket, err = d.askTicket(ctx, conn, claimed.Name, rules); err != nil {
-			return nil, fmt.Errorf("asking %s for a ticket: %w", claimed.Name, err)
-		}
-		if client.Ticket == nil {
-			if err := rules.Uninvited(); err != nil {
-				return nil, err
-			}
+		if client.Ticket, err = d.invitation(ctx, conn, claimed.Name, rules); err != nil {
+			return nil, err
 		}
 	}
 	if err := d.identify(ctx, client, claimed.Name, rules.Mode); err != nil {
 		return nil, err
 	}
 	return client, nil
+}
+
+// invitation is the ticket of a client that was sent here; nil: it has none, and
+// may go on as if it had come by itself.
+func (d *Desk) invitation(ctx context.Context, conn *mcproto.Conn, name string, rules Rules) (*ticket.Ticket, error) {
+	taken, err := d.askTicket(ctx, conn, name, rules)
+	if err != nil {
+		return nil, fmt.Errorf("asking %s for a ticket: %w", name, err)
+	}
+	if taken == nil {
+		return nil, rules.Uninvited()
+	}
+	return taken, nil
 }
 
 // identify sets the profile of a client whose ticket, if any, is good. Also with
