@@ -12,7 +12,7 @@ import (
 func (s *Store) layGhosts(by *proxy) {
 	var alive sets.Set[string]
 	for dead := range s.within(by.pod.Pod.Namespace) {
-		if dead.connected() || len(dead.said.roster) == 0 || !dead.sampledAt.Before(by.sampledAt) {
+		if dead.pod.Network != by.pod.Network || dead.connected() || len(dead.said.roster) == 0 || !dead.sampledAt.Before(by.sampledAt) {
 			continue
 		}
 		if alive == nil {

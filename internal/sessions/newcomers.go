@@ -19,8 +19,10 @@ const (
 	longestNewcomerID = 64
 	// wordWithin is how long a proxy has for its first word about somebody who
 	// may be in a newcomer's way, wayWithin for the last one. Nobody waits longer
-	// for a proxy that is dead.
+	// for a proxy that is dead. One that has just reported the player has
+	// busyWithin: by keeping it busy nobody gets in under the name of another.
 	wordWithin = time.Second
+	busyWithin = 4 * time.Second
 	wayWithin  = 9 * time.Second
 	// newcomersKept is how long one is remembered, for a proxy that repeats what
 	// a session lost.
@@ -201,7 +203,7 @@ func (s *Store) came(by *proxy, said *agentv1alpha1.Newcomer, now time.Time) err
 		if !slices.Contains(other.able, agentv1alpha1.CapabilityNewcomers) {
 			continue
 		}
-		next.rivals = append(next.rivals, &rival{proxy: other, until: now.Add(wordWithin)})
+		next.rivals = append(next.rivals, &rival{proxy: other, until: now.Add(other.firstWordWithin(next, now))})
 		other.say(&agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_MakeWay{MakeWay: &agentv1alpha1.MakeWay{
 			Id: next.orderID(), Player: next.player, Precedence: next.precedence,
 		}}}, next, now)
@@ -247,6 +249,14 @@ func (p *proxy) inTheWayOf(next *newcomer, now time.Time) string {
 		}
 	}
 	return ""
+}
+
+// firstWordWithin is how long the proxy has to say anything of a newcomer.
+func (p *proxy) firstWordWithin(next *newcomer, now time.Time) time.Duration {
+	if _, here := p.said.names[nameOf(next.player)]; here && freshness(p.sampledAt, now) == Fresh {
+		return busyWithin
+	}
+	return wordWithin
 }
 
 // samePerson tells players by UUID and by name without case, for servers let

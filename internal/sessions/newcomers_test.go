@@ -129,6 +129,15 @@ func TestANewcomerComesInOnceEveryOtherProxyHasMadeWay(t *testing.T) {
 			d.says("b", "a", "1", free, "")
 			d.clock.Step(wordWithin)
 		}, []string{"1: WAY_FREE"}},
+		"one that has just reported them is only busy": {func(d *door) {
+			d.proxyReport(d.proxies["c"], &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{at("ada", "lobby-a", "")}})
+			d.comes("a", "2", "Ada", olderStays)
+			d.orders("b")
+			d.says("b", "a", "2", free, "")
+			d.clock.Step(wordWithin)
+			d.want("a")
+			d.clock.Step(busyWithin - wordWithin)
+		}, []string{"2: WAY_FREE"}},
 		"one that does not come to an end, too": {func(d *door) {
 			d.says("b", "a", "1", free, "")
 			d.says("c", "a", "1", trying, "")

@@ -61,6 +61,7 @@ type Move struct {
 // said is a proxy's report, by server and group.
 type said struct {
 	players  int
+	names    map[string]struct{} // of all of them
 	presence map[string]Presence
 	roster   []placed
 	waiting  map[string][]*waiters
@@ -251,6 +252,7 @@ func sameProblem(a, b *agentv1alpha1.ConfigProblem) bool { return proto.Equal(a,
 // ghosts.
 func read(report *agentv1alpha1.ProxyReport, ghosts sets.Set[string]) said {
 	sorted := said{
+		names:    make(map[string]struct{}, len(report.GetRoster())),
 		presence: map[string]Presence{}, waiting: map[string][]*waiters{},
 		watchers: map[string][]*agentv1alpha1.Player{},
 		moves:    map[string]Move{}, problems: map[string]agentv1alpha1.ForwardingState{},
@@ -260,6 +262,7 @@ func read(report *agentv1alpha1.ProxyReport, ghosts sets.Set[string]) said {
 			continue
 		}
 		sorted.players++
+		sorted.names[nameOf(entry.GetPlayer())] = struct{}{}
 		sorted.roster = append(sorted.roster, placed{nameOf(entry.GetPlayer()), entry.GetServer(), entry.GetDestination()})
 		if name := entry.GetServer(); name != "" {
 			there := sorted.presence[name]

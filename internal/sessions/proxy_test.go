@@ -392,3 +392,17 @@ func TestDeliverCollectsWhatItIsTooSlowFor(t *testing.T) {
 		}
 	}
 }
+
+func TestSomebodyOfThatNameOnAnotherNetworkIsSomebodyElse(t *testing.T) {
+	f := newFixture(t)
+	pod := proxyPod("2")
+	pod.Network = "staging"
+	dead, other := f.OpenProxy(proxyPod("1"), &agentv1alpha1.Hello{}), f.OpenProxy(pod, &agentv1alpha1.Hello{})
+	f.proxyReport(dead, &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{at("Ada", "lobby-a", "")}})
+	dead.Close()
+	f.clock.Step(time.Second)
+	f.proxyReport(other, &agentv1alpha1.ProxyReport{Roster: []*agentv1alpha1.RosterEntry{at("Ada", "lobby-s", "")}})
+	if got := f.Presence(named("lobby-a")).On; got != 1 {
+		t.Errorf("%d on lobby-a", got)
+	}
+}
