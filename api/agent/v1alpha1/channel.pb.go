@@ -3069,10 +3069,10 @@ type ProxySettings struct {
 	// load balancer that would send them elsewhere. A proxy that does not know it
 	// lets them in until it is told to end.
 	RefuseWhileWithdrawn bool `protobuf:"varint,20,opt,name=refuse_while_withdrawn,json=refuseWhileWithdrawn,proto3" json:"refuse_while_withdrawn,omitempty"`
-	// Absent: players of a proxy that must go wait there until they leave.
 	// Names that the proxy takes of what players type, beside /cloud; it knows
 	// server, send, glist, hub and lobby. Absent: all of them.
 	Commands *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
+	// Absent: players of a proxy that must go wait there until they leave.
 	Transfer *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	// The key of the mounted ConfigMap that holds the picture of the server list.
 	// Empty: none is shown.
