@@ -66,14 +66,15 @@ func rateLimitRows() map[string]admissionRow {
 			base:   "proxygroup",
 			accept: `spec: {config: {rateLimits: {loginsPerSecond: 1, loginBurst: 1}}}`,
 			reject: `spec: {config: {rateLimits: {loginsPerSecond: 0, loginBurst: 0}}}`,
-			want: "[spec.config.rateLimits.loginsPerSecond: Invalid value: 0: spec.config.rateLimits.loginsPerSecond in body should be greater than or equal to 1, " +
-				"spec.config.rateLimits.loginBurst: Invalid value: 0: spec.config.rateLimits.loginBurst in body should be greater than or equal to 1]",
+			want: "spec.config.rateLimits.loginBurst: Invalid value: 0: spec.config.rateLimits.loginBurst in body should be greater than or equal to 1\n" +
+				"spec.config.rateLimits.loginsPerSecond: Invalid value: 0: spec.config.rateLimits.loginsPerSecond in body should be greater than or equal to 1",
 		},
 		"an address may ask for the server list": {
 			base:   "proxygroup",
 			accept: `spec: {config: {rateLimits: {statusPerSecond: 1, statusBurst: 1}}}`,
-			reject: `spec: {config: {rateLimits: {statusPerSecond: 0}}}`,
-			want:   "spec.config.rateLimits.statusPerSecond: Invalid value: 0: spec.config.rateLimits.statusPerSecond in body should be greater than or equal to 1",
+			reject: `spec: {config: {rateLimits: {statusPerSecond: 0, statusBurst: 0}}}`,
+			want: "spec.config.rateLimits.statusBurst: Invalid value: 0: spec.config.rateLimits.statusBurst in body should be greater than or equal to 1\n" +
+				"spec.config.rateLimits.statusPerSecond: Invalid value: 0: spec.config.rateLimits.statusPerSecond in body should be greater than or equal to 1",
 		},
 		"ranges are exempt from rates": {
 			base:   "proxygroup",

@@ -11,7 +11,7 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/proxy"
 )
 
-const metricsHead = `<!-- Generated from controllers/servergroup/metrics.go and internal/proxy/web.go by make docs. -->
+const metricsHead = `<!-- Generated from controllers/servergroup/metrics.go and internal/proxy/metrics.go by make docs. -->
 # Metrics
 
 ## Of the manager
@@ -51,7 +51,11 @@ func metricsPage() (string, error) {
 		fmt.Fprintf(&page, "| `%s` | `%s` | %s |\n", metric.Name, strings.Join(metric.Labels, "`, `"), metric.Help)
 	}
 	page.WriteString(metricsOfProxies)
-	families, err := proxy.EveryMetric().Gather()
+	every, err := proxy.EveryMetric()
+	if err != nil {
+		return "", fmt.Errorf("listing the metrics of a proxy: %w", err)
+	}
+	families, err := every.Gather()
 	if err != nil {
 		return "", fmt.Errorf("gathering the metrics of a proxy: %w", err)
 	}

@@ -37,6 +37,7 @@ type SessionServer struct {
 	asked    int
 	ration   *rate.Limiter // of answers; nil: unlimited
 	rationed int
+	fault    http.HandlerFunc // answers whoever asks instead; nil: nothing does
 }
 
 // sessionProfile is a profile as the session server words it.
@@ -107,6 +108,14 @@ func (s *SessionServer) Fail(status int) {
 	s.status = status
 }
 
+// Answer has servers that ask answered otherwise from now on, by as bad a session
+// server as one likes; nil ends it. Who joins is served as before.
+func (s *SessionServer) Answer(fault http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
 // Ration refuses servers that ask more often from now on, as the real service
 // does: n at once, and n more spread over each minute.
 func (s *SessionServer) Ration(n int) {
@@ -131,12 +140,13 @@ func (s *SessionServer) Asked() int {
 
 // ServeHTTP implements http.Handler. The prefix of the path does not matter.
 func (s *SessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	asks := strings.HasSuffix(r.URL.Path, "/hasJoined")
+	if fault := s.note(asks); asks && fault != nil {
+		fault(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asks := strings.HasSuffix(r.URL.Path, "/hasJoined")
-	if asks {
-		s.asked++
-	}
 	switch {
 	case s.status != 0:
 		w.WriteHeader(s.status)
@@ -150,6 +160,17 @@ func (s *SessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
+}
+
+// note counts a request and returns what answers it instead. A fault may take
+// its time, and nobody else waits for it.
+func (s *SessionServer) note(asks bool) http.HandlerFunc {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asks {
+		s.asked++
+	}
+	return s.fault
 }
 
 func (s *SessionServer) join(w http.ResponseWriter, r *http.Request) {

@@ -4,9 +4,6 @@ package proxy
 
 import (
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -101,37 +98,6 @@ func TestInOnlineModeTheSessionServerSaysWhoComes(t *testing.T) {
 	n.on(n.bot(p, "Ada", account(sessions, ada)))
 	if diff := cmp.Diff([]mcproto.Profile{ada}, lobby.Players()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestWhyAnAccountIsNotLetIn(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status int
-		body   string
-		want   string
-	}{
-		"nobody joined":                  {status: http.StatusNoContent, want: "Your account could not be verified. Please restart your game and try again."},
-		"the session server limits us":   {status: http.StatusTooManyRequests, want: "Mojang's servers are limiting our logins. Please try again in a minute."},
-		"the session server forbids it":  {status: http.StatusForbidden, want: "Mojang's servers are limiting our logins. Please try again in a minute."},
-		"the session server is down":     {status: http.StatusBadGateway, want: "Mojang's servers cannot be reached. Please try again in a minute."},
-		"it answers nonsense":            {status: http.StatusOK, body: "<html>", want: "Mojang's servers cannot be reached. Please try again in a minute."},
-		"it answers with somebody else":  {status: http.StatusOK, body: `{"id":"0123456789abcdef0123456789abcdef","name":"Eve"}`, want: "Mojang's servers cannot be reached. Please try again in a minute."},
-		"it answers with no UUID at all": {status: http.StatusOK, body: `{"id":"Ada","name":"Ada"}`, want: "Mojang's servers cannot be reached. Please try again in a minute."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := newNetwork(t)
-			sessions, _ := n.sessionServer()
-			n.add("lobby-a", rig{})
-			answering := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body)
-			}))
-			t.Cleanup(answering.Close)
-			p := n.front(func(c *Config) { c.SessionServer = answering.URL })
-			if got := n.ends(n.bot(p, "Ada", account(sessions, ada))); got != tt.want {
-				t.Errorf("got %q", got)
-			}
-		})
 	}
 }
 

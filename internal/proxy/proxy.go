@@ -87,6 +87,8 @@ type Proxy struct {
 	connects  connects
 	newcomers newcomers
 	metrics   *metrics
+	clients   guard.Traffic
+	servers   guard.Traffic
 	changed   chan struct{}
 	connected atomic.Bool
 	draining  atomic.Bool
@@ -128,12 +130,14 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	}
 	book := grants.NewBook(store, log)
 	p.book = book
+	p.metrics = newMetrics(p)
+	finder := placing.NewFinder(config.Clock, store, agents)
+	finder.Asked = p.metrics.seatAsked
 	p.world = &session.World{
-		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
+		Clock: config.Clock, Log: log, Store: store, Finder: finder, Traffic: &p.servers, Meter: p.metrics,
 		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book,
 		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
-	p.metrics = newMetrics(p)
 	return p, nil
 }
 

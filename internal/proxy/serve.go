@@ -93,6 +93,7 @@ func (p *Proxy) handle(ctx context.Context, nc net.Conn) func() {
 		nc.Close()
 	}
 	conn := guard.NewConn(nc, p.config.Clock)
+	conn.Count(&p.clients)
 	player, err := p.greet(ctx, guest{conn: conn, packets: mcproto.NewConnOfClient(conn), from: from})
 	if player != nil {
 		pass.Prove()
@@ -248,7 +249,7 @@ func (p *Proxy) uninvited(g guest, handshake mcproto.Handshake) error {
 		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
 	}
 	if p.refuses() {
-		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), nil)
+		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), errReplaced)
 	}
 	return nil
 }
@@ -257,7 +258,7 @@ func (p *Proxy) uninvited(g guest, handshake mcproto.Handshake) error {
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
 	if !view.Complete() {
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), nil)
+		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), errStarting)
 	}
 	uninvited := func() error { return p.uninvited(g, handshake) }
 	// Who was sent here is known only with their ticket.
@@ -280,7 +281,7 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	}
 	player := session.New(p.world, client, mode, g.from)
 	if reason := p.admit(ctx, player, precedence(player, mode)); reason != nil {
-		return nil, login.Reject(g.packets, handshake.Protocol, *reason, nil)
+		return nil, login.Reject(g.packets, handshake.Protocol, *reason, causeOf(*reason))
 	}
 	if err := p.desk.Accept(client); err != nil {
 		p.roster.remove(player)

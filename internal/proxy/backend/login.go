@@ -62,6 +62,8 @@ type Target struct {
 	Server *agentv1alpha1.DirectoryServer
 	// Secret signs what is forwarded about the player.
 	Secret []byte
+	// Traffic counts the bytes of the connection; nil: nobody does.
+	Traffic *guard.Traffic
 }
 
 // Login returns a connection on which the server has sent Login Success and
@@ -75,7 +77,9 @@ func Login(ctx context.Context, clk clock.PassiveClock, target Target, player Pl
 	}
 	// Closing is what ends a read that waits when ctx ends.
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	a := &attempt{conn: mcproto.NewConn(guard.NewConn(nc, clk)), target: target, player: player}
+	guarded := guard.NewConn(nc, clk)
+	guarded.Count(target.Traffic)
+	a := &attempt{conn: mcproto.NewConn(guarded), target: target, player: player}
 	err = a.run(ctx)
 	if !stop() {
 		err = errors.Join(context.Cause(ctx), err)

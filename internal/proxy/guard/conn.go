@@ -26,7 +26,18 @@ type Conn struct {
 	patience atomic.Int64 // a time.Duration
 	last     atomic.Pointer[time.Time]
 	bounded  time.Time // when ReadOn last renewed; the reader's own
+	traffic  *Traffic  // nil: nobody counts
 }
+
+// Traffic counts the bytes of many connections.
+type Traffic struct {
+	// In was read from the peers, Out was taken by them.
+	In, Out atomic.Uint64
+}
+
+// Count has the bytes of the connection counted from now on. It is called before
+// the connection is used.
+func (c *Conn) Count(traffic *Traffic) { c.traffic = traffic }
 
 // NewConn guards a connection.
 func NewConn(nc net.Conn, clk clock.PassiveClock) *Conn {
@@ -45,6 +56,15 @@ func (c *Conn) Hurry(d time.Duration) {
 	_ = c.SetDeadline(last)
 }
 
+// Read reads what there is.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.traffic != nil {
+		c.traffic.In.Add(uint64(n))
+	}
+	return n, err
+}
+
 // Write writes all of b, however slowly it is taken.
 func (c *Conn) Write(b []byte) (int, error) {
 	written := 0
@@ -54,6 +74,9 @@ func (c *Conn) Write(b []byte) (int, error) {
 		}
 		n, err := c.Conn.Write(b[written:])
 		written += n
+		if c.traffic != nil {
+			c.traffic.Out.Add(uint64(n))
+		}
 		if err == nil || n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}

@@ -50,6 +50,9 @@ const (
 	Offline
 )
 
+// ErrVersion: the client's version is none that is spoken here.
+var ErrVersion = errors.New("a version that is not spoken here")
+
 // Rejected is returned when the client was told why and has to be left alone.
 type Rejected struct {
 	Reason mcproto.Text
@@ -236,7 +239,7 @@ func (d *Desk) rejectVersion(conn *mcproto.Conn, number int32) error {
 	if number < oldest.Number {
 		reason = messages.Text(messages.VersionOld, first)
 	}
-	return Reject(conn, number, mcproto.Plain(reason.String()), nil)
+	return Reject(conn, number, mcproto.Plain(reason.String()), ErrVersion)
 }
 
 // proof is how a client shows who it is.

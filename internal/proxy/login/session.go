@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,12 +39,22 @@ var (
 	// ErrQueue: so many players log in at once that the session server may not
 	// be asked in time.
 	ErrQueue = errors.New("too many logins wait for the session server")
-	// ErrUnreachable: the session server does not answer, or wrongly.
+	// ErrUnreachable: there is no session server to ask, or it says that it cannot
+	// answer.
 	ErrUnreachable = errors.New("the session server cannot be asked")
+	// ErrSlow: the session server does not answer in time.
+	ErrSlow = errors.New("the session server takes too long")
+	// ErrNonsense: what answers is no session server, or is not to be believed.
+	ErrNonsense = errors.New("the session server answers what cannot be right")
 )
 
 const (
-	askSessionWithin   = 10 * time.Second
+	askSessionWithin = 10 * time.Second
+	// dialSessionWithin is less, so that a server that is not there is told from
+	// one that is slow.
+	dialSessionWithin  = 5 * time.Second
+	idleSession        = 90 * time.Second
+	maxIdleSessions    = 16
 	retryFirst         = 500 * time.Millisecond
 	maxSessionResponse = 256 << 10
 )
@@ -92,7 +103,17 @@ func NewSessionServer(address string, limits SessionLimits, clk clock.WithTicker
 	}
 	// Who a player is, is said at the address that was configured: a redirect
 	// may lead anywhere, also to where nothing is encrypted.
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: dialSessionWithin}).DialContext,
+		TLSHandshakeTimeout:   dialSessionWithin,
+		ForceAttemptHTTP2:     true,
+		IdleConnTimeout:       idleSession,
+		MaxIdleConnsPerHost:   maxIdleSessions,
+		ResponseHeaderTimeout: askSessionWithin,
+	}
 	client := &http.Client{
+		Transport:     transport,
 		Timeout:       askSessionWithin,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -142,7 +163,7 @@ func (s *SessionServer) ask(ctx context.Context, name, hash string) (mcproto.Pro
 	}
 	response, err := s.http.Do(request)
 	if err != nil {
-		return mcproto.Profile{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return mcproto.Profile{}, fmt.Errorf("%w: %w", kindOf(err, ErrUnreachable), err)
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
@@ -153,11 +174,22 @@ func (s *SessionServer) ask(ctx context.Context, name, hash string) (mcproto.Pro
 	case http.StatusForbidden, http.StatusTooManyRequests:
 		return mcproto.Profile{}, fmt.Errorf("%w: %s, %w", ErrLimited, response.Status, errPassing)
 	}
-	err = fmt.Errorf("%w: it answered %s", ErrUnreachable, response.Status)
 	if response.StatusCode >= http.StatusInternalServerError {
-		err = fmt.Errorf("%w, %w", err, errPassing)
+		return mcproto.Profile{}, fmt.Errorf("%w: it answered %s, %w", ErrUnreachable, response.Status, errPassing)
 	}
-	return mcproto.Profile{}, err
+	return mcproto.Profile{}, fmt.Errorf("%w: it answered %s", ErrNonsense, response.Status)
+}
+
+// kindOf tells a server that is slow from one that fails otherwise. Who cannot
+// even be dialled is not slow.
+func kindOf(err, otherwise error) error {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return ErrUnreachable
+	}
+	if timed, ok := errors.AsType[net.Error](err); ok && timed.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		return ErrSlow
+	}
+	return otherwise
 }
 
 func readProfile(body io.Reader, name string) (mcproto.Profile, error) {
@@ -167,15 +199,15 @@ func readProfile(body io.Reader, name string) (mcproto.Profile, error) {
 		Properties []mcproto.Property `json:"properties"`
 	}
 	if err := json.NewDecoder(io.LimitReader(body, maxSessionResponse)).Decode(&answer); err != nil {
-		return mcproto.Profile{}, fmt.Errorf("%w: reading its answer: %w", ErrUnreachable, err)
+		return mcproto.Profile{}, fmt.Errorf("%w: reading its answer: %w", kindOf(err, ErrNonsense), err)
 	}
 	id, err := uuid.Parse(answer.ID)
 	if err != nil {
-		return mcproto.Profile{}, fmt.Errorf("%w: reading its answer: %w", ErrUnreachable, err)
+		return mcproto.Profile{}, fmt.Errorf("%w: reading its answer: %w", ErrNonsense, err)
 	}
 	who := mcproto.Profile{ID: id, Name: answer.Name, Properties: answer.Properties}
 	if !strings.EqualFold(who.Name, name) || !who.Valid() {
-		return mcproto.Profile{}, fmt.Errorf("%w: it named another player, or one who cannot be", ErrUnreachable)
+		return mcproto.Profile{}, fmt.Errorf("%w: it named another player, or one who cannot be", ErrNonsense)
 	}
 	return who, nil
 }
@@ -189,6 +221,10 @@ func reasonOf(err error) mcproto.Text {
 		return messages.Text(messages.LoginQueue)
 	case errors.Is(err, ErrLimited):
 		return messages.Text(messages.LoginLimited)
+	case errors.Is(err, ErrSlow):
+		return messages.Text(messages.LoginSlow)
+	case errors.Is(err, ErrNonsense):
+		return messages.Text(messages.LoginNonsense)
 	}
 	return messages.Text(messages.LoginUnreachable)
 }

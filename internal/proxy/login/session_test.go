@@ -40,18 +40,25 @@ func TestOnlyTheSessionServersOwnWordIsTaken(t *testing.T) {
 		"too many":                  {says(http.StatusTooManyRequests, ""), ErrLimited},
 		"forbidden":                 {says(http.StatusForbidden, ""), ErrLimited},
 		"an error with a profile":   {says(http.StatusInternalServerError, profile), ErrUnreachable},
-		"a redirect with a profile": {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, ErrUnreachable},
-		"a lasting redirect":        {http.RedirectHandler(elsewhere.URL, http.StatusPermanentRedirect).ServeHTTP, ErrUnreachable},
-		"another player":            {says(http.StatusOK, strings.Replace(profile, "Ada", "Eve", 1)), ErrUnreachable},
-		"a name that is none":       {says(http.StatusOK, strings.Replace(profile, "Ada", "A a", 1)), ErrUnreachable},
-		"an id that is none":        {says(http.StatusOK, strings.Replace(profile, adasID, "1", 1)), ErrUnreachable},
-		"no id":                     {says(http.StatusOK, `{"name":"Ada"}`), ErrUnreachable},
-		"an id of nobody":           {says(http.StatusOK, strings.Replace(profile, adasID, strings.Repeat("0", 32), 1)), ErrUnreachable},
-		"too many properties":       {says(http.StatusOK, strings.Replace(profile, "[]", "["+strings.Repeat(`{"name":"a","value":"b"},`, 16)+`{}]`, 1)), ErrUnreachable},
-		"a property too large":      {says(http.StatusOK, strings.Replace(profile, "[]", `[{"name":"a","value":"`+strings.Repeat("b", 40_000)+`"}]`, 1)), ErrUnreachable},
-		"something else":            {says(http.StatusOK, "<html>"), ErrUnreachable},
-		"far too much":              {says(http.StatusOK, strings.Repeat(" ", 1<<20)+profile), ErrUnreachable},
-		"nothing, for a long time":  {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ErrUnreachable},
+		"a redirect with a profile": {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, ErrNonsense},
+		"a lasting redirect":        {http.RedirectHandler(elsewhere.URL, http.StatusPermanentRedirect).ServeHTTP, ErrNonsense},
+		"another player":            {says(http.StatusOK, strings.Replace(profile, "Ada", "Eve", 1)), ErrNonsense},
+		"a name that is none":       {says(http.StatusOK, strings.Replace(profile, "Ada", "A a", 1)), ErrNonsense},
+		"an id that is none":        {says(http.StatusOK, strings.Replace(profile, adasID, "1", 1)), ErrNonsense},
+		"no id":                     {says(http.StatusOK, `{"name":"Ada"}`), ErrNonsense},
+		"an id of nobody":           {says(http.StatusOK, strings.Replace(profile, adasID, strings.Repeat("0", 32), 1)), ErrNonsense},
+		"too many properties":       {says(http.StatusOK, strings.Replace(profile, "[]", "["+strings.Repeat(`{"name":"a","value":"b"},`, 16)+`{}]`, 1)), ErrNonsense},
+		"a property too large":      {says(http.StatusOK, strings.Replace(profile, "[]", `[{"name":"a","value":"`+strings.Repeat("b", 40_000)+`"}]`, 1)), ErrNonsense},
+		"something else":            {says(http.StatusOK, "<html>"), ErrNonsense},
+		"far too much":              {says(http.StatusOK, strings.Repeat(" ", 1<<20)+profile), ErrNonsense},
+		"a request that is wrong":   {says(http.StatusBadRequest, profile), ErrNonsense},
+		"half a profile, for a long time": {func(w http.ResponseWriter, r *http.Request) {
+			says(http.StatusOK, profile[:len(profile)/2])(w, r)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, ErrSlow},
+		"an end in the middle":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ErrUnreachable},
+		"nothing, for a long time": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ErrSlow},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +92,7 @@ func TestTroubleThatPassesIsWaitedFor(t *testing.T) {
 		"forbidden at first":        {http.StatusForbidden, 2, nil},
 		"down at first":             {http.StatusServiceUnavailable, 2, nil},
 		"nobody is the last word":   {http.StatusNoContent, 1, ErrUnauthenticated},
-		"a mistake is the last one": {http.StatusBadRequest, 1, ErrUnreachable},
+		"a mistake is the last one": {http.StatusBadRequest, 1, ErrNonsense},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,5 +166,17 @@ func TestLoginsBeyondTheRationWaitOrAreTurnedAway(t *testing.T) {
 		if _, err := quick.HasJoined(ctx, "Ada", "-hash"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestASessionServerThatIsNotThereIsNotSlow(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	sessions, err := NewSessionServer(gone.URL, DefaultSessionLimits(), clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessions.HasJoined(t.Context(), "Ada", "-hash"); !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrSlow) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -27,6 +27,8 @@ const (
 	LoginLimited         Key = "spawnery.login.limited"
 	LoginQueue           Key = "spawnery.login.queue"
 	LoginUnreachable     Key = "spawnery.login.unreachable"
+	LoginSlow            Key = "spawnery.login.slow"
+	LoginNonsense        Key = "spawnery.login.nonsense"
 	LoginDuplicate       Key = "spawnery.login.duplicate"
 	LoginElsewhere       Key = "spawnery.login.elsewhere"
 	LoginFull            Key = "spawnery.login.full"

@@ -28,6 +28,9 @@ type Finder struct {
 	store     *directory.Store
 	agents    *seats.Client
 	estimates *estimates
+	// Asked is told how long a question to an agent took, and its error; nil:
+	// nobody is.
+	Asked func(took time.Duration, err error)
 }
 
 // NewFinder chooses from the servers in store and asks their agents.
@@ -134,7 +137,11 @@ func (f *Finder) ask(ctx context.Context, server *agentv1alpha1.DirectoryServer,
 	defer cancel()
 	// Counted before the question, so that others who choose now see it.
 	f.estimates.move(server.GetName(), 1)
+	began := f.clock.Now()
 	seat, err := f.agents.Ask(asking, server.GetSeatAddress(), question)
+	if f.Asked != nil {
+		f.Asked(f.clock.Since(began), err)
+	}
 	if err != nil {
 		f.estimates.move(server.GetName(), -1)
 		f.learnRefusal(server, err)

@@ -131,6 +131,9 @@ func (p *Player) settle(ctx context.Context) bool {
 func (p *Player) awaitWorld(ctx context.Context) bool {
 	select {
 	case <-p.current.arrived:
+		if began := p.journey.switching; !began.IsZero() {
+			p.world.Meter.Switched(p.world.Clock.Since(began), nil)
+		}
 		p.journey = nil
 		return true
 	case l := <-p.lost:

@@ -45,6 +45,8 @@ type journey struct {
 	why     mcproto.Text
 	told    bool // why was set
 	refused bool // a server refused the player themselves
+	// switching is when the player was told to go elsewhere; zero: they were not.
+	switching time.Time
 }
 
 // shun keeps a journey away from a server.

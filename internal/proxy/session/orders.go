@@ -137,7 +137,12 @@ func (p *Player) denied(group string) error {
 
 // carryOut moves a player who is in a world, or leaves them there.
 func (p *Player) carryOut(ctx context.Context, o order) {
+	began := p.world.Clock.Now()
 	err := p.move(ctx, o)
+	// Whoever must leave and cannot is tried again and again.
+	if err != nil && o.done != nil {
+		p.world.Meter.Switched(p.world.Clock.Since(began), err)
+	}
 	if err != nil {
 		p.log.V(1).Info("a player stays where they are", "target", o.target, "cause", err.Error())
 		err = &Switched{Reason: refusalText(o.target, err), Cause: err}
@@ -160,7 +165,8 @@ func (p *Player) move(ctx context.Context, o order) error {
 			return context.Cause(ctx)
 		}
 	}
-	trial := newJourney(o.request.Claim, p.world.Clock.Now(), 0)
+	began := p.world.Clock.Now()
+	trial := newJourney(o.request.Claim, began, 0)
 	trial.avoid(was.name)
 	l, err := p.tryOut(ctx, o, trial)
 	if o.stuck != nil {
@@ -173,6 +179,7 @@ func (p *Player) move(ctx context.Context, o order) error {
 	// From here on the player is on a journey: should the new server fail
 	// before its world, another one is looked for.
 	p.journey = p.begin(routing.ByNeed)
+	p.journey.switching = began
 	delete(trial.shunned, was.name)
 	p.journey.shunned, p.journey.first = trial.shunned, o.request.Groups
 	if o.why != "" {

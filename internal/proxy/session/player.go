@@ -51,6 +51,15 @@ type Grants interface {
 	MayJoin(who permissions.Player, group string) bool
 }
 
+// Meter counts what happens to players. Its methods must not block.
+type Meter interface {
+	// Switched is told how long it took a player from one world to the next, or to
+	// learn that they stay; err says why they do.
+	Switched(took time.Duration, err error)
+	// SentAway is told what a player read whom the proxy disconnected.
+	SentAway(reason mcproto.Text)
+}
+
 // World is what a player's stay needs of the rest of the proxy.
 type World struct {
 	Clock    clock.WithTicker
@@ -69,6 +78,10 @@ type World struct {
 	Held *Held
 	// Sent are those who were sent away.
 	Sent *Sent
+	// Traffic counts the bytes of servers; nil: nobody does.
+	Traffic *guard.Traffic
+	// Meter is told what happens to players.
+	Meter Meter
 	// Moves bounds how many players are moved off servers at once.
 	Moves chan struct{}
 }
@@ -149,6 +162,9 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 	return p
 }
 
+// Protocol is the number of the version that the client speaks.
+func (p *Player) Protocol() int32 { return p.client.Protocol.Number }
+
 // Identity is the player as permissions know them.
 func (p *Player) Identity() permissions.Player { return p.identity }
 
@@ -224,6 +240,7 @@ func (p *Player) Disconnect(reason mcproto.Text) {
 	p.endOnce.Do(func() {
 		p.ending.Store(true)
 		close(p.ended)
+		p.world.Meter.SentAway(reason)
 		if !p.running.Load() {
 			// Its login is not finished: no reason can be told there.
 			p.conn.Close()

@@ -66,6 +66,8 @@ func (nobody) Run(commands.Asker, string) (commands.Reply, bool)      { return c
 func (nobody) Suggest(permissions.Player, string) ([]string, bool)    { return nil, false }
 func (nobody) Privilege(permissions.Player, string) routing.Privilege { return routing.Ordinary }
 func (nobody) MayJoin(permissions.Player, string) bool                { return true }
+func (nobody) Switched(time.Duration, error)                          {}
+func (nobody) SentAway(mcproto.Text)                                  {}
 
 func protocol(t testing.TB) *mcproto.Protocol {
 	t.Helper()
@@ -90,7 +92,7 @@ func wire(on *tape) *mcproto.Conn {
 // playing is a player in the world of one server.
 func playing(t testing.TB, client, server *tape) (*Player, *link) {
 	t.Helper()
-	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}, Sent: NewSent()}, &login.Client{
+	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}, Sent: NewSent(), Meter: nobody{}}, &login.Client{
 		Conn: wire(client), Protocol: protocol(t), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
 	}, login.Offline, netip.Addr{})
 	l := &link{name: "lobby-a", conn: wire(server), done: make(chan struct{}), arrived: make(chan struct{}), state: mcproto.StatePlay, joined: true}

@@ -52,7 +52,7 @@ func (p *Player) logIn(ctx context.Context, place *placing.Place) (*mcproto.Conn
 	p.stand(func(s *Standing) { s.Destination = name })
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
-	target := backend.Target{Server: place.Server, Secret: p.world.Secrets[place.SignedWith]}
+	target := backend.Target{Server: place.Server, Secret: p.world.Secrets[place.SignedWith], Traffic: p.world.Traffic}
 	conn, err := backend.Login(ctx, p.world.Clock, target, backend.Player{
 		Protocol: p.client.Protocol, Handshake: p.client.Handshake, Profile: p.client.Profile,
 		Address: p.address.String(), Cookie: p.askCookie,

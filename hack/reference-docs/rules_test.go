@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package servergroup_test
+package main
 
 import (
 	"os"
@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/spawnery/spawnery-operator/controllers/servergroup"
+	"github.com/spawnery/spawnery-operator/internal/proxy"
 )
 
 // rule is one alert of config/prometheus.
@@ -54,12 +55,37 @@ var (
 	grouping = regexp.MustCompile(`\b(?:by|on|without|ignoring) \(([^)]*)\)`)
 )
 
-func TestAlertsAskForMetricsAndLabelsThatExist(t *testing.T) {
+// everyLabel has the labels of every metric: the manager's, and those of proxies
+// with what the PodMonitor adds.
+func everyLabel(t *testing.T) map[string][]string {
+	t.Helper()
 	labels := map[string][]string{}
-	var all []string
 	for _, metric := range servergroup.Metrics() {
 		labels[metric.Name] = metric.Labels
-		all = append(all, metric.Labels...)
+	}
+	every, err := proxy.EveryMetric()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := every.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		own := []string{"namespace", "pod", "group"}
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			own = append(own, label.GetName())
+		}
+		labels[family.GetName()] = own
+	}
+	return labels
+}
+
+func TestAlertsAskForMetricsAndLabelsThatExist(t *testing.T) {
+	labels := everyLabel(t)
+	var all []string
+	for _, own := range labels {
+		all = append(all, own...)
 	}
 	for _, rule := range shippedRules(t) {
 		found := selector.FindAllStringSubmatch(rule.Expr, -1)
@@ -68,7 +94,7 @@ func TestAlertsAskForMetricsAndLabelsThatExist(t *testing.T) {
 		}
 		for _, asked := range found {
 			if labels[asked[1]] == nil {
-				t.Errorf("%s asks for %s, which the manager does not have", rule.Alert, asked[1])
+				t.Errorf("%s asks for %s, which nobody has", rule.Alert, asked[1])
 			}
 			for _, label := range matcher.FindAllStringSubmatch(asked[2], -1) {
 				if !slices.Contains(labels[asked[1]], label[1]) {
