@@ -77,7 +77,7 @@ func (w *world) hear(pod string, players int) {
 			UID: found.UID, Pod: client.ObjectKeyFromObject(found), Group: "front", Network: "production",
 		}, &agentv1alpha1.Hello{Version: "test"})
 	}
-	report := &agentv1alpha1.ProxyReport{SampledAt: timestamppb.New(w.clock.Now())}
+	report := &agentv1alpha1.ProxyReport{SampledAt: timestamppb.New(w.clock.Now()), LoginOrigins: w.origins}
 	for range players {
 		report.Roster = append(report.Roster, &agentv1alpha1.RosterEntry{})
 	}
@@ -309,6 +309,15 @@ func addressesHidden(w *world) {
 	w.Expect(w.told()).To(gomega.ContainSubstring("Warning ClusterAddresses"))
 	w.Expect(get[corev1.Service](w, "front-proxy").Spec.ExternalTrafficPolicy).To(
 		gomega.Equal(corev1.ServiceExternalTrafficPolicyCluster))
+	w.runProxies()
+	w.origins = &agentv1alpha1.LoginOrigins{Logins: 40}
+	w.hear(w.proxyNames()[0], 3)
+	w.settle(aFront, "front")
+	w.Expect(w.frontCondition("ClientAddressHidden")).To(gomega.HavePrefix("False PlayerAddresses"), "whatever the way, players are seen")
+	w.origins = &agentv1alpha1.LoginOrigins{Logins: 41, FromCluster: 40}
+	w.hear(w.proxyNames()[0], 3)
+	w.settle(aFront, "front")
+	w.Expect(w.frontCondition("ClientAddressHidden")).To(gomega.HavePrefix("True ClusterAddresses"))
 }
 
 func laggingProxies(w *world) {

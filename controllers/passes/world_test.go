@@ -88,11 +88,13 @@ type world struct {
 	seen       reached
 
 	// What a manager has in memory, made anew by restart.
-	began       time.Time
-	store       *sessions.Store
-	events      *events.FakeRecorder
-	agents      map[types.UID]*sessions.ServerSession
-	proxies     map[types.UID]*sessions.ProxySession
+	began   time.Time
+	store   *sessions.Store
+	events  *events.FakeRecorder
+	agents  map[types.UID]*sessions.ServerSession
+	proxies map[types.UID]*sessions.ProxySession
+	// origins are what proxies say of logins.
+	origins     *agentv1alpha1.LoginOrigins
 	reconcilers map[reflect.Type]reconcile.Reconciler
 	office      *asks.Office
 	drawn       int

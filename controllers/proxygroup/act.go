@@ -86,6 +86,7 @@ func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided 
 	for _, pod := range seen.pods {
 		settings := settingsOf(group, seen.network)
 		settings.Withdrawn = leaving[pod.Name]
+		settings.ClusterCidrs = seen.cluster
 		settings.RefuseWhileWithdrawn = podspec.HostPortOf(pod.Pod) != 0
 		r.Sessions.SetProxySettings(pod.UID, settings)
 	}

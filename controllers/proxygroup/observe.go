@@ -47,6 +47,8 @@ type observation struct {
 	pending expect.Pending
 	// gone are pods of this group that there were in the last pass.
 	gone []types.UID
+	// cluster are the addresses of nodes and pods, as ranges.
+	cluster []string
 	// ahead is another group of the Network that exchanges a proxy.
 	ahead string
 }
@@ -126,6 +128,7 @@ func (r *Reconciler) observeMaking(ctx context.Context, group *v1alpha1.ProxyGro
 	if err != nil {
 		return err
 	}
+	seen.cluster = view.Addresses()
 	wanted := podspec.ProxyDigest(podspec.ResolveProxy(seen.network, group))
 	replaces := false
 	for i := range seen.pods {

@@ -40,7 +40,7 @@ func (r *Reconciler) report(
 	reportAccepted(set, group, seen, ended)
 	reportProgress(set, group, seen.service, len(ready), decided)
 	reportNodes(set, seen)
-	reportAddresses(set, group)
+	reportAddresses(set, group, seen)
 	reportConfig(set, group, seen)
 	address, err := r.address(ctx, group, seen.service, ready)
 	status := v1alpha1.ProxyGroupStatus{
@@ -196,32 +196,6 @@ func connected(seen observation, before int32) int32 {
 		return max(players, before)
 	}
 	return players
-}
-
-// reportAddresses says whether players keep their addresses on the way through
-// the Service. On a way that the owner provides nobody knows.
-func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup) {
-	if len(group.Spec.Config.ProxyProtocol.TrustedCIDRs) > 0 {
-		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "config.proxyProtocol has load balancers tell the players' addresses")
-		return
-	}
-	expose := group.Spec.Expose
-	policy := expose.NodePort.ExternalTrafficPolicy
-	switch expose.Type {
-	case v1alpha1.ExposeHostPort:
-		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "a port of the node keeps the players' addresses")
-	case v1alpha1.ExposeLoadBalancer, v1alpha1.ExposeNodePort:
-		if expose.Type == v1alpha1.ExposeLoadBalancer {
-			policy = expose.LoadBalancer.ExternalTrafficPolicy
-		}
-		if policy == v1alpha1.TrafficCluster {
-			set.True(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonClusterAddresses,
-				"externalTrafficPolicy Cluster puts a node's address in place of the player's: a ban by address hits everybody; use Local")
-			return
-		}
-		set.False(v1alpha1.ConditionClientAddressHidden, v1alpha1.ReasonPlayerAddresses, "externalTrafficPolicy Local keeps the players' addresses")
-	case v1alpha1.ExposeClusterIP:
-	}
 }
 
 // address is what players type, empty while nothing answers there. With type

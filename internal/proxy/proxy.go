@@ -79,6 +79,7 @@ type Proxy struct {
 	desk      *login.Desk
 	gate      *guard.Gate
 	rates     rates
+	origins   *origins
 	world     *session.World
 	roster    *roster
 	held      session.Held
@@ -126,7 +127,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	}
 	p := &Proxy{
 		config: config, log: log, given: given, store: store, desk: desk,
-		gate: guard.NewGate(config.Limits), rates: newRates(config.Clock), roster: newRoster(), changed: make(chan struct{}, 1),
+		gate: guard.NewGate(config.Limits), rates: newRates(config.Clock), origins: newOrigins(config.Clock), roster: newRoster(), changed: make(chan struct{}, 1),
 	}
 	book := grants.NewBook(store, log)
 	p.book = book

@@ -122,6 +122,7 @@ func (p *Proxy) report() *agentv1alpha1.ProxyMessage {
 	report.SampledAt = timestamppb.New(p.config.Clock.Now())
 	report.Waiting, report.Moves = census.waiting(), census.moves()
 	report.ForwardingProblems = p.problems.list(view)
+	report.LoginOrigins = p.origins.report()
 	report.DirectoryRevision = p.store.Revision()
 	report.Withdrawn = p.withdrawn()
 	report.ConfigProblems = p.given.Content().Problems

@@ -184,6 +184,7 @@ func (p *Proxy) greet(ctx context.Context, g guest) (*session.Player, error) {
 		p.metrics.status.Inc()
 		return nil, status.Serve(g.packets, p.given.Content().Protocols, handshake.Protocol, p.list)
 	}
+	p.origins.count(g.from, p.store.View().Settings.GetClusterCidrs())
 	player, err := p.logIn(ctx, g, handshake)
 	p.metrics.loggedIn(err)
 	if err != nil {

@@ -2390,8 +2390,10 @@ type ProxyReport struct {
 	// of more the last one says how many. Empty means that nothing is only from
 	// proxies that announced the capability "config".
 	ConfigProblems []*ConfigProblem `protobuf:"bytes,30,rep,name=config_problems,json=configProblems,proto3" json:"config_problems,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Where the logins of the last ten minutes came from. Absent: nobody counts.
+	LoginOrigins  *LoginOrigins `protobuf:"bytes,15,opt,name=login_origins,json=loginOrigins,proto3" json:"login_origins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProxyReport) Reset() {
@@ -2487,6 +2489,67 @@ func (x *ProxyReport) GetConfigProblems() []*ConfigProblem {
 	return nil
 }
 
+func (x *ProxyReport) GetLoginOrigins() *LoginOrigins {
+	if x != nil {
+		return x.LoginOrigins
+	}
+	return nil
+}
+
+// LoginOrigins counts logins by what their address belongs to.
+type LoginOrigins struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Logins int32                  `protobuf:"varint,1,opt,name=logins,proto3" json:"logins,omitempty"`
+	// Those from an address of ProxySettings.cluster_cidrs.
+	FromCluster   int32 `protobuf:"varint,2,opt,name=from_cluster,json=fromCluster,proto3" json:"from_cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginOrigins) Reset() {
+	*x = LoginOrigins{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginOrigins) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginOrigins) ProtoMessage() {}
+
+func (x *LoginOrigins) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginOrigins.ProtoReflect.Descriptor instead.
+func (*LoginOrigins) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *LoginOrigins) GetLogins() int32 {
+	if x != nil {
+		return x.Logins
+	}
+	return 0
+}
+
+func (x *LoginOrigins) GetFromCluster() int32 {
+	if x != nil {
+		return x.FromCluster
+	}
+	return 0
+}
+
 // ConfigProblem is something in a ConfigMap that this proxy cannot use, and does
 // without.
 type ConfigProblem struct {
@@ -2502,7 +2565,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2514,7 +2577,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2527,7 +2590,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ConfigProblem) GetPart() ConfigPart {
@@ -2568,7 +2631,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2643,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2656,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -2639,7 +2702,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2714,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +2727,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -2702,7 +2765,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2777,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2790,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -2763,7 +2826,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2838,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2851,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -2823,7 +2886,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +2898,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +2911,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -2971,7 +3034,7 @@ type ConnectOrder struct {
 
 func (x *ConnectOrder) Reset() {
 	*x = ConnectOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2983,7 +3046,7 @@ func (x *ConnectOrder) String() string {
 func (*ConnectOrder) ProtoMessage() {}
 
 func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2996,7 +3059,7 @@ func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
 func (*ConnectOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ConnectOrder) GetId() string {
@@ -3069,10 +3132,13 @@ type ProxySettings struct {
 	// load balancer that would send them elsewhere. A proxy that does not know it
 	// lets them in until it is told to end.
 	RefuseWhileWithdrawn bool `protobuf:"varint,20,opt,name=refuse_while_withdrawn,json=refuseWhileWithdrawn,proto3" json:"refuse_while_withdrawn,omitempty"`
+	// Addresses of the cluster's nodes and pods, as ranges: what players have whose
+	// own address is hidden. A proxy that does not know them counts no logins.
+	ClusterCidrs []string `protobuf:"bytes,31,rep,name=cluster_cidrs,json=clusterCidrs,proto3" json:"cluster_cidrs,omitempty"`
+	// Absent: players of a proxy that must go wait there until they leave.
 	// Names that the proxy takes of what players type, beside /cloud; it knows
 	// server, send, glist, hub and lobby. Absent: all of them.
 	Commands *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
-	// Absent: players of a proxy that must go wait there until they leave.
 	Transfer *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	// The key of the mounted ConfigMap that holds the picture of the server list.
 	// Empty: none is shown.
@@ -3083,7 +3149,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3161,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3174,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -3223,6 +3289,13 @@ func (x *ProxySettings) GetRefuseWhileWithdrawn() bool {
 	return false
 }
 
+func (x *ProxySettings) GetClusterCidrs() []string {
+	if x != nil {
+		return x.ClusterCidrs
+	}
+	return nil
+}
+
 func (x *ProxySettings) GetCommands() *Commands {
 	if x != nil {
 		return x.Commands
@@ -3262,7 +3335,7 @@ type Transfer struct {
 
 func (x *Transfer) Reset() {
 	*x = Transfer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3274,7 +3347,7 @@ func (x *Transfer) String() string {
 func (*Transfer) ProtoMessage() {}
 
 func (x *Transfer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3287,7 +3360,7 @@ func (x *Transfer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
 func (*Transfer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Transfer) GetAddress() string {
@@ -3329,7 +3402,7 @@ type RateLimits struct {
 
 func (x *RateLimits) Reset() {
 	*x = RateLimits{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3341,7 +3414,7 @@ func (x *RateLimits) String() string {
 func (*RateLimits) ProtoMessage() {}
 
 func (x *RateLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3354,7 +3427,7 @@ func (x *RateLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
 func (*RateLimits) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RateLimits) GetLoginsPerSecond() int32 {
@@ -3402,7 +3475,7 @@ type Commands struct {
 
 func (x *Commands) Reset() {
 	*x = Commands{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3487,7 @@ func (x *Commands) String() string {
 func (*Commands) ProtoMessage() {}
 
 func (x *Commands) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3500,7 @@ func (x *Commands) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commands.ProtoReflect.Descriptor instead.
 func (*Commands) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Commands) GetNames() []string {
@@ -3449,7 +3522,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3534,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3547,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -3497,7 +3570,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3582,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3595,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -3557,7 +3630,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3569,7 +3642,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3582,7 +3655,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -3642,7 +3715,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3654,7 +3727,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3667,7 +3740,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3733,7 +3806,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3745,7 +3818,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3758,7 +3831,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3796,7 +3869,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3808,7 +3881,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3821,7 +3894,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3857,7 +3930,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +3942,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +3955,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3924,7 +3997,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3936,7 +4009,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3949,7 +4022,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -4153,7 +4226,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\rConnectResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xb6\x04\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x82\x05\n" +
 	"\vProxyReport\x129\n" +
 	"\n" +
 	"sampled_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsampledAt\x12<\n" +
@@ -4164,7 +4237,11 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x12directory_revision\x18\x06 \x01(\x04R\x11directoryRevision\x12\x1c\n" +
 	"\twithdrawn\x18\a \x01(\bR\twithdrawn\x123\n" +
 	"\asent_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12O\n" +
-	"\x0fconfig_problems\x18\x1e \x03(\v2&.spawnery.agent.v1alpha1.ConfigProblemR\x0econfigProblems\"r\n" +
+	"\x0fconfig_problems\x18\x1e \x03(\v2&.spawnery.agent.v1alpha1.ConfigProblemR\x0econfigProblems\x12J\n" +
+	"\rlogin_origins\x18\x0f \x01(\v2%.spawnery.agent.v1alpha1.LoginOriginsR\floginOrigins\"I\n" +
+	"\fLoginOrigins\x12\x16\n" +
+	"\x06logins\x18\x01 \x01(\x05R\x06logins\x12!\n" +
+	"\ffrom_cluster\x18\x02 \x01(\x05R\vfromCluster\"r\n" +
 	"\rConfigProblem\x127\n" +
 	"\x04part\x18\x01 \x01(\x0e2#.spawnery.agent.v1alpha1.ConfigPartR\x04part\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -4199,7 +4276,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\xb3\a\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\xd8\a\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -4219,7 +4296,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x0eproxy_protocol\x18\x0e \x01(\v2&.spawnery.agent.v1alpha1.ProxyProtocolR\rproxyProtocol\x12D\n" +
 	"\vrate_limits\x18\x0f \x01(\v2#.spawnery.agent.v1alpha1.RateLimitsR\n" +
 	"rateLimits\x124\n" +
-	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawn\x12=\n" +
+	"\x16refuse_while_withdrawn\x18\x14 \x01(\bR\x14refuseWhileWithdrawn\x12#\n" +
+	"\rcluster_cidrs\x18\x1f \x03(\tR\fclusterCidrs\x12=\n" +
 	"\bcommands\x18\x15 \x01(\v2!.spawnery.agent.v1alpha1.CommandsR\bcommands\x12=\n" +
 	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransfer\x12\x1f\n" +
 	"\vfavicon_key\x18\x1e \x01(\tR\n" +
@@ -4354,7 +4432,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -4390,26 +4468,27 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*MakeWayResult)(nil),         // 31: spawnery.agent.v1alpha1.MakeWayResult
 	(*ConnectResult)(nil),         // 32: spawnery.agent.v1alpha1.ConnectResult
 	(*ProxyReport)(nil),           // 33: spawnery.agent.v1alpha1.ProxyReport
-	(*ConfigProblem)(nil),         // 34: spawnery.agent.v1alpha1.ConfigProblem
-	(*RosterEntry)(nil),           // 35: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 36: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 37: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 38: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 39: spawnery.agent.v1alpha1.ProxyOrder
-	(*ConnectOrder)(nil),          // 40: spawnery.agent.v1alpha1.ConnectOrder
-	(*ProxySettings)(nil),         // 41: spawnery.agent.v1alpha1.ProxySettings
-	(*Transfer)(nil),              // 42: spawnery.agent.v1alpha1.Transfer
-	(*RateLimits)(nil),            // 43: spawnery.agent.v1alpha1.RateLimits
-	(*Commands)(nil),              // 44: spawnery.agent.v1alpha1.Commands
-	(*ProxyProtocol)(nil),         // 45: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 46: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 47: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 48: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 49: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 50: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 51: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 52: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 53: google.protobuf.Timestamp
+	(*LoginOrigins)(nil),          // 34: spawnery.agent.v1alpha1.LoginOrigins
+	(*ConfigProblem)(nil),         // 35: spawnery.agent.v1alpha1.ConfigProblem
+	(*RosterEntry)(nil),           // 36: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 37: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 38: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 39: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 40: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 41: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 42: spawnery.agent.v1alpha1.ProxySettings
+	(*Transfer)(nil),              // 43: spawnery.agent.v1alpha1.Transfer
+	(*RateLimits)(nil),            // 44: spawnery.agent.v1alpha1.RateLimits
+	(*Commands)(nil),              // 45: spawnery.agent.v1alpha1.Commands
+	(*ProxyProtocol)(nil),         // 46: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 47: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 48: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 49: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 50: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 51: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 52: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 53: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	9,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -4424,18 +4503,18 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	11, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
 	20, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	53, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	53, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	54, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	54, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	11, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	53, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	54, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	11, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	10, // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	24, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	26, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	25, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	48, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	49, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
 	19, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
 	11, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
 	9,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -4450,45 +4529,46 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	3,  // 35: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
 	4,  // 36: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
 	0,  // 37: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	53, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	35, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	36, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	37, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	38, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	53, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	34, // 44: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
-	5,  // 45: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
-	11, // 46: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 47: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	10, // 48: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	41, // 49: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	48, // 50: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	40, // 51: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
-	29, // 52: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
-	30, // 53: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
-	11, // 54: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 55: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	47, // 56: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	46, // 57: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	45, // 58: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	43, // 59: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	44, // 60: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
-	42, // 61: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	52, // 62: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	50, // 63: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	49, // 64: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	51, // 65: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	7,  // 66: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	8,  // 67: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	12, // 68: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	27, // 69: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	23, // 70: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	39, // 71: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	70, // [70:72] is the sub-list for method output_type
-	68, // [68:70] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	54, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	36, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	37, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	38, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	39, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	54, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	35, // 44: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
+	34, // 45: spawnery.agent.v1alpha1.ProxyReport.login_origins:type_name -> spawnery.agent.v1alpha1.LoginOrigins
+	5,  // 46: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
+	11, // 47: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 48: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	10, // 49: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	42, // 50: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	49, // 51: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	41, // 52: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	29, // 53: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
+	30, // 54: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
+	11, // 55: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 56: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	48, // 57: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	47, // 58: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	46, // 59: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	44, // 60: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	45, // 61: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
+	43, // 62: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	53, // 63: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	51, // 64: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	50, // 65: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	52, // 66: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	7,  // 67: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	8,  // 68: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	12, // 69: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	27, // 70: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	23, // 71: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	40, // 72: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	71, // [71:73] is the sub-list for method output_type
+	69, // [69:71] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -4526,7 +4606,7 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyMessage_Newcomer)(nil),
 		(*ProxyMessage_MakeWayResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[30].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
@@ -4534,15 +4614,15 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyOrder_NewcomerAnswer)(nil),
 		(*ProxyOrder_MakeWay)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[32].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[43].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[33].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
