@@ -92,7 +92,7 @@ func createRows() map[string]admissionRow {
 	for _, part := range []map[string]admissionRow{
 		networkRows(), proxyGroupRows(), routingRows(), proxyBoundsRows(), proxyProtocolRows(), proxyConfigMapRows(), rateLimitRows(), joinPermissionRows(), groupTypeRows(), groupNumberRows(),
 		updateStrategyRows(), gameServerRows(), environmentRows(), claimAnnotationRows(), templateRows(),
-		portRows(), policyRows(), serverRows(), boostRows(),
+		portRows(), policyRows(), serverRows(), boostRows(), proxyUpdateRows(),
 	} {
 		maps.Copy(rows, part)
 	}

@@ -7,9 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DefaultProxyDrainSeconds is the drain time of a ProxyGroup that sets none:
-// nobody is moved to another proxy, so people get time to finish.
-const DefaultProxyDrainSeconds int32 = 3600
+// The drain times of a ProxyGroup that sets none.
+const (
+	// DefaultProxyDrainSeconds is for groups that move nobody to another proxy,
+	// so that people get time to finish.
+	DefaultProxyDrainSeconds int32 = 3600
+	// DefaultTransferDrainSeconds is for groups that send players on: whoever is
+	// left by then cannot be.
+	DefaultTransferDrainSeconds int32 = 300
+)
+
+// DefaultWithdrawSeconds is how long a proxy is out of service before it sends
+// its players on.
+const DefaultWithdrawSeconds int32 = 15
 
 // RoutingStrategy chooses among the servers of a group.
 //
@@ -270,12 +280,60 @@ type ProxyConfig struct {
 // +kubebuilder:validation:MinProperties=1
 type ProxyDrain struct {
 	// timeoutSeconds is how long a proxy that must go waits for its players,
-	// in seconds; whoever is left is disconnected. Default: 3600.
+	// in seconds; whoever is left is disconnected. Default: 300 if they are sent
+	// to another proxy (update.transfer), 3600 if they are not.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+}
+
+// TransferMode says whether players of a proxy that must go are sent to another.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type TransferMode string
+
+const (
+	// TransferEnabled sends them to another proxy of the group.
+	TransferEnabled TransferMode = "Enabled"
+	// TransferDisabled waits until they have left.
+	TransferDisabled TransferMode = "Disabled"
+)
+
+// ProxyUpdate says what becomes of the players of a proxy that must go.
+//
+// +kubebuilder:validation:MinProperties=1
+type ProxyUpdate struct {
+	// transfer is Enabled or Disabled. Enabled has their clients connect to
+	// another proxy of the group by themselves, as soon as one takes players;
+	// nobody logs in again, and they come back to the server they were on.
+	// Disabled waits until they have left. Default: Enabled with an expose.type of
+	// LoadBalancer and ClusterIP, Disabled with NodePort and HostPort, where the
+	// same address may be the same proxy.
+	//
+	// +optional
+	Transfer TransferMode `json:"transfer,omitempty"`
+
+	// transferAddress is where clients are sent: host or host:port, with port
+	// 25565 if none is given. Also those go there that have to connect anew
+	// because a server refused them late. Default: to the host and port that each
+	// came by.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=259
+	// +kubebuilder:validation:Pattern=`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?)(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`
+	TransferAddress string `json:"transferAddress,omitempty"`
+
+	// withdrawSeconds is how long a proxy has been out of service, in seconds,
+	// before it sends the first player on. Load balancers that notice later lead
+	// players back to it. Default: 15.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=300
+	WithdrawSeconds *int32 `json:"withdrawSeconds,omitempty"`
 }
 
 // ProxyGroupSpec describes proxies that all do the same.
@@ -330,6 +388,14 @@ type ProxyGroupSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Drain",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Drain ProxyDrain `json:"drain,omitzero"`
+
+	// update says what becomes of the players of a proxy that must go: because
+	// the group's spec or its number changed, or its node leaves. A change takes
+	// effect at once and restarts nothing.
+	//
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Update ProxyUpdate `json:"update,omitzero"`
 
 	// resources of the proxy container. Default: those of the Network's
 	// defaults.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,13 +84,38 @@ func (r *Reconciler) tell(group *v1alpha1.ProxyGroup, seen observation, decided 
 	for _, one := range decided.reinstate {
 		leaving[one.name] = false
 	}
+	takers := seen.takers(leaving)
 	for _, pod := range seen.pods {
 		settings := settingsOf(group, seen.network)
 		settings.Withdrawn = leaving[pod.Name]
 		settings.ClusterCidrs = seen.cluster
+		if podspec.ProxyTransfer(group) == v1alpha1.TransferEnabled {
+			settings.Transfer.Takers = others(takers, pod.Name)
+		}
 		settings.RefuseWhileWithdrawn = podspec.HostPortOf(pod.Pod) != 0
 		r.Sessions.SetProxySettings(pod.UID, settings)
 	}
+}
+
+// takers are the proxies that players of others can be sent to: a load balancer
+// leads to each of them, and each knows the servers.
+func (o observation) takers(leaving map[string]bool) []string {
+	var names []string
+	for _, pod := range o.pods {
+		if one := o.proxyOf(pod); one.able && !leaving[one.name] && one.standing != going && one.standing != ended {
+			names = append(names, one.name)
+		}
+	}
+	return names
+}
+
+// others counts the takers but for the proxy itself.
+func others(takers []string, name string) int32 {
+	count := len(takers)
+	if slices.Contains(takers, name) {
+		count--
+	}
+	return int32(count)
 }
 
 func (r *Reconciler) ensureService(ctx context.Context, group *v1alpha1.ProxyGroup, seen observation) error {

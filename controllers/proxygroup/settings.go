@@ -35,6 +35,12 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		settings.ProxyProtocol = &agentv1alpha1.ProxyProtocol{TrustedCidrs: trusted}
 	}
 	settings.Commands = commandsOf(group)
+	if address := group.Spec.Update.TransferAddress; address != "" || podspec.ProxyTransfer(group) == v1alpha1.TransferEnabled {
+		settings.Transfer = &agentv1alpha1.Transfer{
+			Address:         address,
+			WithdrawSeconds: ptr.Deref(group.Spec.Update.WithdrawSeconds, v1alpha1.DefaultWithdrawSeconds),
+		}
+	}
 	for _, forced := range group.Spec.Routing.ForcedHosts {
 		settings.ForcedHosts = append(settings.ForcedHosts, &agentv1alpha1.ForcedHost{Host: forced.Host, Groups: forced.Groups})
 	}

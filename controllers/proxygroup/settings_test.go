@@ -4,13 +4,16 @@ package proxygroup
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
+	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
 
 func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
@@ -80,6 +83,17 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 				Strategy:    agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_FILL,
 			},
 		},
+		"transfers": {
+			v1alpha1.ProxyGroupSpec{
+				Expose: v1alpha1.Expose{Type: v1alpha1.ExposeLoadBalancer},
+				Update: v1alpha1.ProxyUpdate{TransferAddress: "play.example.org:25570"},
+			},
+			&agentv1alpha1.ProxySettings{
+				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultTransferDrainSeconds,
+				Transfer: &agentv1alpha1.Transfer{Address: "play.example.org:25570", WithdrawSeconds: v1alpha1.DefaultWithdrawSeconds},
+				Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := settingsOf(&v1alpha1.ProxyGroup{Spec: row.spec}, network)
@@ -87,5 +101,38 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Whoever is sent on is sent to a proxy that takes them.
+func TestATakerServesIsReadyAndKnowsTheServers(t *testing.T) {
+	one := func(name string, change func(*seenPod)) seenPod {
+		pod := seenPod{
+			Pod: &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
+				Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+			},
+			said: sessions.ProxyState{Freshness: sessions.Fresh, HoldsDirectory: true},
+		}
+		change(&pod)
+		return pod
+	}
+	seen := observation{pods: []seenPod{
+		one("good", func(*seenPod) {}),
+		one("another", func(*seenPod) {}),
+		one("unready", func(p *seenPod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }),
+		one("silent", func(p *seenPod) { p.said.Freshness = sessions.Stale }),
+		one("lost", func(p *seenPod) { p.said.HoldsDirectory = false }),
+		one("deleted", func(p *seenPod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }),
+		one("withdrawn", func(*seenPod) {}),
+	}}
+	takers := seen.takers(map[string]bool{"withdrawn": true})
+	if diff := cmp.Diff([]string{"good", "another"}, takers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]int32{"good": 1, "withdrawn": 2} {
+		if got := others(takers, name); got != want {
+			t.Errorf("%s has %d others, want %d", name, got, want)
+		}
 	}
 }

@@ -244,7 +244,8 @@ func proxyChoices() map[string]struct {
 		"config": {false, func(s *v1alpha1.ProxyGroupSpec) {
 			s.Config.MOTD, s.Config.Favicon.Key = "changed", "changed.png"
 		}},
-		"drain": {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
+		"drain":  {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
+		"update": {false, func(s *v1alpha1.ProxyGroupSpec) { s.Update.Transfer = v1alpha1.TransferEnabled }},
 		"resources": {true, func(s *v1alpha1.ProxyGroupSpec) {
 			s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("13m")}}
 		}},

@@ -217,13 +217,41 @@ func TestPodsOfOneGroupShareNothing(t *testing.T) {
 func TestAProxyGetsItsGroupsDrainAndASessionServerOnlyWhenThereIsOne(t *testing.T) {
 	network, group := load[v1alpha1.Network](t, "network"), load[v1alpha1.ProxyGroup](t, "edge")
 	compare(t, int64(630), podspec.ProxyGraceSeconds(group))
-	compare(t, int64(3630), podspec.ProxyGraceSeconds(load[v1alpha1.ProxyGroup](t, "front")))
+	compare(t, int64(330), podspec.ProxyGraceSeconds(load[v1alpha1.ProxyGroup](t, "front")))
 	pod := podspec.BuildProxyPod(podspec.ResolveProxy(network, group), podspec.ProxyRuntime{
 		Group: group, Name: "edge-proxy-abcd", SessionServer: "http://sessions.test",
 	})
 	compare(t, int64(630), *pod.Spec.TerminationGracePeriodSeconds)
 	if args := pod.Spec.Containers[0].Args; !slices.Contains(args, "--session-server=http://sessions.test") {
 		t.Errorf("arguments %q name no session server", args)
+	}
+}
+
+func TestPlayersAreSentOnWhereAnotherProxyIsReached(t *testing.T) {
+	tests := map[string]struct {
+		expose  v1alpha1.ExposeType
+		said    v1alpha1.TransferMode
+		timeout int32
+		want    v1alpha1.TransferMode
+		drain   int32
+	}{
+		"by a load balancer":             {expose: v1alpha1.ExposeLoadBalancer, want: v1alpha1.TransferEnabled, drain: 300},
+		"by a way of the owner":          {expose: v1alpha1.ExposeClusterIP, want: v1alpha1.TransferEnabled, drain: 300},
+		"by a port of every node":        {expose: v1alpha1.ExposeNodePort, want: v1alpha1.TransferDisabled, drain: 3600},
+		"by a port of its node":          {expose: v1alpha1.ExposeHostPort, want: v1alpha1.TransferDisabled, drain: 3600},
+		"if the owner says so":           {expose: v1alpha1.ExposeNodePort, said: v1alpha1.TransferEnabled, want: v1alpha1.TransferEnabled, drain: 300},
+		"unless the owner says not":      {expose: v1alpha1.ExposeLoadBalancer, said: v1alpha1.TransferDisabled, want: v1alpha1.TransferDisabled, drain: 3600},
+		"and the owner's time is theirs": {expose: v1alpha1.ExposeLoadBalancer, timeout: 77, want: v1alpha1.TransferEnabled, drain: 77},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			group := &v1alpha1.ProxyGroup{Spec: v1alpha1.ProxyGroupSpec{
+				Expose: v1alpha1.Expose{Type: tt.expose}, Update: v1alpha1.ProxyUpdate{Transfer: tt.said},
+				Drain: v1alpha1.ProxyDrain{TimeoutSeconds: tt.timeout},
+			}}
+			compare(t, tt.want, podspec.ProxyTransfer(group))
+			compare(t, tt.drain, podspec.ProxyDrainSeconds(group))
+		})
 	}
 }
 

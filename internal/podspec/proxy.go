@@ -42,7 +42,24 @@ type ProxyRuntime struct {
 
 // ProxyDrainSeconds is how long a proxy of the group waits for its players.
 func ProxyDrainSeconds(group *v1alpha1.ProxyGroup) int32 {
-	return cmp.Or(group.Spec.Drain.TimeoutSeconds, v1alpha1.DefaultProxyDrainSeconds)
+	unset := v1alpha1.DefaultProxyDrainSeconds
+	if ProxyTransfer(group) == v1alpha1.TransferEnabled {
+		unset = v1alpha1.DefaultTransferDrainSeconds
+	}
+	return cmp.Or(group.Spec.Drain.TimeoutSeconds, unset)
+}
+
+// ProxyTransfer says whether a proxy of the group that must go sends its players
+// to another.
+func ProxyTransfer(group *v1alpha1.ProxyGroup) v1alpha1.TransferMode {
+	unset := v1alpha1.TransferDisabled
+	switch group.Spec.Expose.Type {
+	case v1alpha1.ExposeLoadBalancer, v1alpha1.ExposeClusterIP:
+		unset = v1alpha1.TransferEnabled
+	case v1alpha1.ExposeNodePort, v1alpha1.ExposeHostPort:
+		// The same address may lead to the same proxy.
+	}
+	return cmp.Or(group.Spec.Update.Transfer, unset)
 }
 
 // ProxyGraceSeconds is the grace period of a proxy made or deleted now: a proxy

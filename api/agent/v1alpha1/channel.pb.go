@@ -3318,7 +3318,8 @@ func (x *ProxySettings) GetFaviconKey() string {
 }
 
 // Transfer has a proxy that must go send its players to another one of its
-// group. One that does not know it keeps them until its drain ends.
+// group, and says where clients are sent that have to connect anew. One that does
+// not know it keeps its players until its drain ends.
 type Transfer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where clients are sent: host or host:port. Empty: to where each came by.
@@ -3327,7 +3328,7 @@ type Transfer struct {
 	// balancers take a while to notice.
 	WithdrawSeconds int32 `protobuf:"varint,2,opt,name=withdraw_seconds,json=withdrawSeconds,proto3" json:"withdraw_seconds,omitempty"`
 	// Other proxies of the group that take players now. While there is none,
-	// nobody is sent away.
+	// nobody is sent away because the proxy must go.
 	Takers        int32 `protobuf:"varint,3,opt,name=takers,proto3" json:"takers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -80,6 +80,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ProxyGroupStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProxyProtocol"):
 		return &apiv1alpha1.ProxyProtocolApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProxyUpdate"):
+		return &apiv1alpha1.ProxyUpdateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RateLimits"):
 		return &apiv1alpha1.RateLimitsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Routing"):

@@ -515,6 +515,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: scheduling
       type:
         namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.Scheduling
+    - name: update
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyUpdate
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyGroupStatus
   map:
     fields:
@@ -547,6 +550,18 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: associative
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.ProxyUpdate
+  map:
+    fields:
+    - name: transfer
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.TransferMode
+    - name: transferAddress
+      type:
+        scalar: string
+    - name: withdrawSeconds
+      type:
+        scalar: numeric
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.RateLimits
   map:
     fields:
@@ -1071,6 +1086,8 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TemplateMode
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.TrafficPolicy
+  scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.TransferMode
   scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.UnknownKeys
   scalar: string

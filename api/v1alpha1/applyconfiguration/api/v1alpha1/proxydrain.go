@@ -10,7 +10,8 @@ package v1alpha1
 // ProxyDrain bounds how long a proxy waits for its players to leave.
 type ProxyDrainApplyConfiguration struct {
 	// timeoutSeconds is how long a proxy that must go waits for its players,
-	// in seconds; whoever is left is disconnected. Default: 3600.
+	// in seconds; whoever is left is disconnected. Default: 300 if they are sent
+	// to another proxy (update.transfer), 3600 if they are not.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 

@@ -29,6 +29,10 @@ type ProxyGroupSpecApplyConfiguration struct {
 	Config *ProxyConfigApplyConfiguration `json:"config,omitempty"`
 	// drain bounds how long a proxy that must go waits for its players.
 	Drain *ProxyDrainApplyConfiguration `json:"drain,omitempty"`
+	// update says what becomes of the players of a proxy that must go: because
+	// the group's spec or its number changed, or its node leaves. A change takes
+	// effect at once and restarts nothing.
+	Update *ProxyUpdateApplyConfiguration `json:"update,omitempty"`
 	// resources of the proxy container. Default: those of the Network's
 	// defaults.
 	Resources *v1.ResourceRequirements `json:"resources,omitempty"`
@@ -96,6 +100,14 @@ func (b *ProxyGroupSpecApplyConfiguration) WithConfig(value *ProxyConfigApplyCon
 // If called multiple times, the Drain field is set to the value of the last call.
 func (b *ProxyGroupSpecApplyConfiguration) WithDrain(value *ProxyDrainApplyConfiguration) *ProxyGroupSpecApplyConfiguration {
 	b.Drain = value
+	return b
+}
+
+// WithUpdate sets the Update field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Update field is set to the value of the last call.
+func (b *ProxyGroupSpecApplyConfiguration) WithUpdate(value *ProxyUpdateApplyConfiguration) *ProxyGroupSpecApplyConfiguration {
+	b.Update = value
 	return b
 }
 
