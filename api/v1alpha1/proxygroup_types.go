@@ -219,6 +219,16 @@ type ProxyConfig struct {
 	// +optional
 	Protocols LocalReference `json:"protocols,omitzero"`
 
+	// messages names a ConfigMap of this network's own words for what the proxies
+	// say to players, who read them in the language of their game. The proxies mount
+	// the ConfigMap, and use an edit within about a minute. Words that cannot be used
+	// are left out, and ConfigApplied says why. Another name replaces the proxies,
+	// one at a time. Default: the built-in messages, which are English, and which
+	// resource packs may translate.
+	//
+	// +optional
+	Messages MessageSource `json:"messages,omitzero"`
+
 	// playerLimit is the number of players that the server list shows as the
 	// maximum, network-wide. Nobody is refused because of it unless
 	// enforcePlayerLimit is set. Default: 500.

@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&opts.tokenFile, "token-file", "/var/run/secrets/spawnery/token", "file with the pod's token for the manager")
 	flag.StringVar(&opts.secretFile, "secret-file", "/etc/spawnery/forwarding/secret", "file with the network's forwarding secret; the one before it, if any, is the file previous beside it")
 	flag.StringVar(&opts.stateDir, "state-dir", "", "directory that keeps the last server list for a restart; empty keeps none")
-	flag.StringVar(&opts.configDir, "config-dir", "/etc/spawnery/config", "directory with the owner's ConfigMaps, each in a directory of its own: favicon, protocols; what is missing is not given")
+	flag.StringVar(&opts.configDir, "config-dir", "/etc/spawnery/config", "directory with the owner's ConfigMaps, each in a directory of its own: favicon, protocols, messages; what is missing is not given")
 	flag.StringVar(&opts.sessionServer, "session-server", login.DefaultSessionServer, "base address that authenticates players")
 	flag.IntVar(&opts.sessions.Burst, "session-server-burst", opts.sessions.Burst, "how many logins may ask the session server at once")
 	flag.Float64Var(&opts.sessions.PerSecond, "session-server-rate", opts.sessions.PerSecond, "how many more logins may ask it each second; others wait")

@@ -81,6 +81,7 @@ func namedConfigMaps(config v1alpha1.ProxyConfig) map[agentv1alpha1.ConfigPart]n
 	for part, of := range map[agentv1alpha1.ConfigPart]namedConfigMap{
 		agentv1alpha1.ConfigPart_CONFIG_PART_FAVICON:   {"config.favicon", config.Favicon.Name},
 		agentv1alpha1.ConfigPart_CONFIG_PART_PROTOCOLS: {"config.protocols", config.Protocols.Name},
+		agentv1alpha1.ConfigPart_CONFIG_PART_MESSAGES:  {"config.messages", config.Messages.Name},
 	} {
 		if of.configMap != "" {
 			named[part] = of

@@ -27,6 +27,7 @@ func settingsOf(group *v1alpha1.ProxyGroup, network *v1alpha1.Network) *agentv1a
 		DrainSeconds:       podspec.ProxyDrainSeconds(group),
 		RateLimits:         ratesOf(&group.Spec.Config.RateLimits),
 		FaviconKey:         group.Spec.Config.Favicon.Key,
+		FallbackLocale:     group.Spec.Config.Messages.FallbackLocale,
 	}
 	if settings.Motd == "" {
 		settings.Motd = network.Name

@@ -65,10 +65,11 @@ func TestAProxyIsToldWhatItsOwnerChose(t *testing.T) {
 			v1alpha1.ProxyGroupSpec{Config: v1alpha1.ProxyConfig{
 				Favicon:   v1alpha1.FaviconSource{Name: "pictures", Key: "icon.png"},
 				Protocols: v1alpha1.LocalReference{Name: "rows"},
+				Messages:  v1alpha1.MessageSource{Name: "words", FallbackLocale: "de_de"},
 			}},
 			&agentv1alpha1.ProxySettings{
 				Network: "production", OnlineMode: true, Motd: "production", DrainSeconds: v1alpha1.DefaultProxyDrainSeconds,
-				FaviconKey: "icon.png", Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
+				FaviconKey: "icon.png", FallbackLocale: "de_de", Strategy: agentv1alpha1.RoutingStrategy_ROUTING_STRATEGY_SPREAD,
 			},
 		},
 		"routing": {

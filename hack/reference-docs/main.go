@@ -2,7 +2,7 @@
 
 // Command reference-docs writes the pages of docs/reference whose content is
 // data in the code: the permissions of the manager, the conditions and events
-// of the API, and the metrics.
+// of the API, the metrics, and what players read.
 //
 //	reference-docs docs/reference
 package main
@@ -24,6 +24,7 @@ func main() {
 		"conditions.md":  conditionsPage(),
 		"metrics.md":     metrics,
 		"events.md":      eventsPage(),
+		"messages.md":    messagesPage(),
 	} {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(page), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "reference-docs:", err)

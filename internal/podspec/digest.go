@@ -79,6 +79,7 @@ type digestDocument struct {
 type proxyConfigMaps struct {
 	Favicon   string `json:"favicon,omitempty"`
 	Protocols string `json:"protocols,omitempty"`
+	Messages  string `json:"messages,omitempty"`
 }
 
 // serverDigest has no default for MaxPlayers: an owner always chooses it.

@@ -243,6 +243,7 @@ func proxyChoices() map[string]struct {
 		"routing":    {false, func(s *v1alpha1.ProxyGroupSpec) { s.Routing.FallbackGroups = []string{"changed"} }},
 		"config": {false, func(s *v1alpha1.ProxyGroupSpec) {
 			s.Config.MOTD, s.Config.Favicon.Key = "changed", "changed.png"
+			s.Config.Messages.FallbackLocale = "de_de"
 		}},
 		"drain":  {false, func(s *v1alpha1.ProxyGroupSpec) { s.Drain.TimeoutSeconds = 4321 }},
 		"update": {false, func(s *v1alpha1.ProxyGroupSpec) { s.Update.Transfer = v1alpha1.TransferEnabled }},
@@ -276,6 +277,7 @@ func TestAProxysDigestFollowsTheNamesOfItsConfigMaps(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.ProxyConfig){
 		"favicon":   func(c *v1alpha1.ProxyConfig) { c.Favicon.Name = "given" },
 		"protocols": func(c *v1alpha1.ProxyConfig) { c.Protocols.Name = "given" },
+		"messages":  func(c *v1alpha1.ProxyConfig) { c.Messages.Name = "given" },
 		"another":   func(c *v1alpha1.ProxyConfig) { c.Protocols.Name = "others" },
 	} {
 		changed := group.DeepCopy()

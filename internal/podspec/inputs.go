@@ -120,6 +120,7 @@ func ResolveProxy(network *v1alpha1.Network, group *v1alpha1.ProxyGroup) ProxyIn
 		configMaps: proxyConfigMaps{
 			Favicon:   group.Spec.Config.Favicon.Name,
 			Protocols: group.Spec.Config.Protocols.Name,
+			Messages:  group.Spec.Config.Messages.Name,
 		},
 		restartedAt: group.Annotations[v1alpha1.AnnotationRestartedAt],
 	}

@@ -117,6 +117,7 @@ func (c proxyConfigMaps) given() []givenConfigMap {
 	for _, one := range []givenConfigMap{
 		{c.Favicon, "favicon", "spawnery-favicon"},
 		{c.Protocols, "protocols", "spawnery-protocols"},
+		{c.Messages, "messages", "spawnery-messages"},
 	} {
 		if one.configMap != "" {
 			named = append(named, one)

@@ -110,7 +110,9 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	desk, err := login.NewDesk(func() *mcproto.Protocols { return given.Content().Protocols }, sessions, tickets)
+	store := directory.NewStore()
+	said := words{given: given, store: store}
+	desk, err := login.NewDesk(func() *mcproto.Protocols { return given.Content().Protocols }, sessions, tickets, said.early)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,6 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := directory.NewStore()
 	if config.StateDir != "" {
 		if err := store.Load(config.StateDir); err != nil {
 			// It is a help for bad times, no condition for good ones.
@@ -136,7 +137,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	finder.Asked = p.metrics.seatAsked
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: finder, Traffic: &p.servers, Meter: p.metrics,
-		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book,
+		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Words: said,
 		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	return p, nil
@@ -179,7 +180,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { return p.serveHTTP(serving) })
 	tasks.Go(func() error { p.moveOn(serving); return nil })
 	tasks.Go(func() error { p.sendOn(serving); return nil })
-	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.faviconKey, p.moved); return nil })
+	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.givenBy, p.moved); return nil })
 	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {
 		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })

@@ -16,6 +16,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/configmaps"
 	"github.com/spawnery/spawnery-operator/internal/proxy/grants"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
@@ -207,8 +208,11 @@ func (p *Proxy) list() status.List {
 	}
 }
 
-// faviconKey is where the picture of the server list is, empty for none.
-func (p *Proxy) faviconKey() string { return p.store.View().Settings.GetFaviconKey() }
+// givenBy is what the group says of its ConfigMaps.
+func (p *Proxy) givenBy() configmaps.Settings {
+	settings := p.store.View().Settings
+	return configmaps.Settings{FaviconKey: settings.GetFaviconKey(), FallbackLocale: settings.GetFallbackLocale()}
+}
 
 // full reports whether the network has no room for a player who was just put on
 // the roster, and how many it has room for.
@@ -247,10 +251,10 @@ func (p *Proxy) uninvited(g guest, handshake mcproto.Handshake) error {
 	if wait := p.rates.login(g.from, p.store.View().Settings.GetRateLimits()); wait > 0 {
 		p.metrics.refused(limitLoginRate)
 		seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
-		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
+		return p.desk.Reject(g.packets, handshake.Protocol, messages.Text(messages.LimitLogins, mcproto.Plain(seconds)), errTooOften)
 	}
 	if p.refuses() {
-		return login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), errReplaced)
+		return p.desk.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginReplaced), errReplaced)
 	}
 	return nil
 }
@@ -259,7 +263,7 @@ func (p *Proxy) uninvited(g guest, handshake mcproto.Handshake) error {
 func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake) (*session.Player, error) {
 	view := p.store.View()
 	if !view.Complete() {
-		return nil, login.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), errStarting)
+		return nil, p.desk.Reject(g.packets, handshake.Protocol, messages.Text(messages.LoginStarting), errStarting)
 	}
 	uninvited := func() error { return p.uninvited(g, handshake) }
 	// Who was sent here is known only with their ticket.
@@ -282,7 +286,7 @@ func (p *Proxy) logIn(ctx context.Context, g guest, handshake mcproto.Handshake)
 	}
 	player := session.New(p.world, client, mode, g.from)
 	if reason := p.admit(ctx, player, precedence(player, mode)); reason != nil {
-		return nil, login.Reject(g.packets, handshake.Protocol, *reason, causeOf(*reason))
+		return nil, p.desk.Reject(g.packets, handshake.Protocol, *reason, causeOf(*reason))
 	}
 	if err := p.desk.Accept(client); err != nil {
 		p.roster.remove(player)

@@ -54,6 +54,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.KeyReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LocalReference"):
 		return &apiv1alpha1.LocalReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MessageSource"):
+		return &apiv1alpha1.MessageSourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Mount"):
 		return &apiv1alpha1.MountApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Network"):

@@ -18,6 +18,7 @@ import (
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
 )
 
 // lookEvery is the time between two looks at the files. The kubelet takes up to
@@ -31,6 +32,8 @@ type Content struct {
 	Favicon string
 	// Protocols is the built-in table with the owner's rows.
 	Protocols *mcproto.Protocols
+	// Translations are the network's own words; never nil.
+	Translations *messages.Translations
 	// Problems are what cannot be used, bounded in number and length.
 	Problems []*agentv1alpha1.ConfigProblem
 }
@@ -44,33 +47,42 @@ type Reader struct {
 	// What the last look found; of whoever looks alone.
 	favicon   picture
 	protocols rows
+	words     words
 }
 
 // New reads the ConfigMaps below dir, each in the directory named by what it
-// holds: favicon, protocols. One without a directory is not given, and none is
-// where dir is empty. The picture is not shown before Follow has learned its key.
+// holds: favicon, protocols, messages. One without a directory is not given, and none
+// is where dir is empty. The picture is not shown before Follow has learned its key.
 func New(dir string) (*Reader, error) {
 	builtIn, err := mcproto.DefaultProtocols()
 	if err != nil {
 		return nil, err
 	}
 	r := &Reader{dir: dir, builtIn: builtIn}
-	r.look("")
+	r.look(Settings{})
 	return r, nil
 }
 
 // Content is what was found at the last look; never nil.
 func (r *Reader) Content() *Content { return r.current.Load() }
 
+// Settings are what the group says beside the names of its ConfigMaps.
+type Settings struct {
+	// FaviconKey is the key of the picture, empty for none.
+	FaviconKey string
+	// FallbackLocale is that of players for whom there are no words.
+	FallbackLocale string
+}
+
 // Follow looks again and again until ctx ends, and calls changed when something
-// else was found. faviconKey is the key of the picture, empty for none.
-func (r *Reader) Follow(ctx context.Context, clk clock.WithTicker, faviconKey func() string, changed func()) {
+// else was found.
+func (r *Reader) Follow(ctx context.Context, clk clock.WithTicker, settings func() Settings, changed func()) {
 	log := logr.FromContextOrDiscard(ctx)
 	told := []*agentv1alpha1.ConfigProblem{}
 	ticker := clk.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		if r.look(faviconKey()) {
+		if r.look(settings()) {
 			changed()
 		}
 		if now := r.Content().Problems; !sameProblems(told, now) {
@@ -89,15 +101,16 @@ func (r *Reader) Follow(ctx context.Context, clk clock.WithTicker, faviconKey fu
 }
 
 // look reads what changed, and reports whether anything did.
-func (r *Reader) look(faviconKey string) bool {
-	favicon := r.favicon.look(r.dir, faviconKey)
+func (r *Reader) look(now Settings) bool {
+	favicon := r.favicon.look(r.dir, now.FaviconKey)
 	protocols := r.protocols.look(r.dir, r.builtIn)
-	if r.Content() != nil && !favicon && !protocols {
+	words := r.words.look(r.dir, now.FallbackLocale)
+	if r.Content() != nil && !favicon && !protocols && !words {
 		return false
 	}
 	r.current.Store(&Content{
-		Favicon: r.favicon.url, Protocols: r.protocols.table,
-		Problems: bounded(slices.Concat(r.favicon.problems, r.protocols.problems)),
+		Favicon: r.favicon.url, Protocols: r.protocols.table, Translations: r.words.table,
+		Problems: bounded(slices.Concat(r.favicon.problems, r.protocols.problems, r.words.problems)),
 	})
 	return true
 }
@@ -113,10 +126,12 @@ func fieldOf(part agentv1alpha1.ConfigPart) string {
 		return "favicon"
 	case agentv1alpha1.ConfigPart_CONFIG_PART_PROTOCOLS:
 		return "protocols"
+	case agentv1alpha1.ConfigPart_CONFIG_PART_MESSAGES:
+		return "messages"
 	case agentv1alpha1.ConfigPart_CONFIG_PART_UNSPECIFIED:
 	}
 	return ""
 }
 
-// sorted lists the keys of a ConfigMap.
-func sorted(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
+// sorted lists keys.
+func sorted[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }

@@ -137,7 +137,7 @@ func TestAFaviconIsShownOrSaysWhyNot(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, "favicon", tc.files)
 			r := reader(t, dir)
-			r.look(tc.key)
+			r.look(Settings{FaviconKey: tc.key})
 			if diff := cmp.Diff(tc.want, said(r.Content())); diff != "" {
 				t.Error(diff)
 			}
@@ -155,7 +155,7 @@ func TestAFaviconIsShownOrSaysWhyNot(t *testing.T) {
 func TestWhatIsNotMountedIsNotMissed(t *testing.T) {
 	for name, dir := range map[string]string{"no directory": "", "an empty one": t.TempDir()} {
 		r := reader(t, dir)
-		r.look("icon.png")
+		r.look(Settings{FaviconKey: "icon.png"})
 		if c := r.Content(); c.Favicon != "" || c.Problems != nil || len(c.Protocols.Numbers()) == 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -254,7 +254,7 @@ func TestEditsAreFollowed(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Follow(ctx, clk, func() string { return *key.Load() }, func() { changes.Add(1) })
+		r.Follow(ctx, clk, func() Settings { return Settings{FaviconKey: *key.Load()} }, func() { changes.Add(1) })
 	}()
 	steps := []struct {
 		name   string

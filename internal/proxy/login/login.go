@@ -75,14 +75,18 @@ type Desk struct {
 	protocols func() *mcproto.Protocols
 	sessions  *SessionServer
 	tickets   *ticket.Office
+	words     func(mcproto.Text) mcproto.Text
 	key       *rsa.PrivateKey
 	keyDER    []byte
 	session   uuid.UUID
 }
 
 // NewDesk speaks the protocols there are when a client comes. sessions is asked in
-// online mode, but for players with a ticket that tickets believes.
-func NewDesk(protocols func() *mcproto.Protocols, sessions *SessionServer, tickets *ticket.Office) (*Desk, error) {
+// online mode, but for players with a ticket that tickets believes. words renders
+// what is said to clients whose language is not known.
+func NewDesk(
+	protocols func() *mcproto.Protocols, sessions *SessionServer, tickets *ticket.Office, words func(mcproto.Text) mcproto.Text,
+) (*Desk, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return nil, fmt.Errorf("making the login key: %w", err)
@@ -91,7 +95,9 @@ func NewDesk(protocols func() *mcproto.Protocols, sessions *SessionServer, ticke
 	if err != nil {
 		return nil, fmt.Errorf("making the login key: %w", err)
 	}
-	return &Desk{protocols: protocols, sessions: sessions, tickets: tickets, key: key, keyDER: der, session: uuid.New()}, nil
+	return &Desk{
+		protocols: protocols, sessions: sessions, tickets: tickets, words: words, key: key, keyDER: der, session: uuid.New(),
+	}, nil
 }
 
 // Client is somebody at the desk.
@@ -146,7 +152,7 @@ func (d *Desk) Identify(ctx context.Context, conn *mcproto.Conn, handshake mcpro
 	}
 	claimed, err := mcproto.ParseLoginStart(payload)
 	if err != nil {
-		return nil, Reject(conn, handshake.Protocol, messages.Text(messages.LimitProtocol), err)
+		return nil, d.Reject(conn, handshake.Protocol, messages.Text(messages.LimitProtocol), err)
 	}
 	client := &Client{Conn: conn, Handshake: handshake, Protocol: protocol}
 	if handshake.Intent == mcproto.IntentTransfer {
@@ -194,7 +200,7 @@ func (d *Desk) identify(ctx context.Context, client *Client, name string, mode M
 	}
 	client.Profile, err = d.sessions.HasJoined(ctx, name, mcproto.ServerHash("", secret, d.keyDER))
 	if err != nil {
-		return Reject(client.Conn, client.Handshake.Protocol, reasonOf(err), err)
+		return d.Reject(client.Conn, client.Handshake.Protocol, reasonOf(err), err)
 	}
 	return nil
 }
@@ -239,7 +245,7 @@ func (d *Desk) rejectVersion(conn *mcproto.Conn, number int32) error {
 	if number < oldest.Number {
 		reason = messages.Text(messages.VersionOld, first)
 	}
-	return Reject(conn, number, mcproto.Plain(reason.String()), ErrVersion)
+	return Reject(conn, number, mcproto.Plain(d.words(reason).String()), ErrVersion)
 }
 
 // proof is how a client shows who it is.
@@ -290,6 +296,11 @@ func (d *Desk) Accept(client *Client) error {
 	}
 	conn.SetMaxFrame(mcproto.MaxFrame)
 	return nil
+}
+
+// Reject is the function of the name, in the network's own words.
+func (d *Desk) Reject(conn *mcproto.Conn, protocol int32, reason mcproto.Text, cause error) error {
+	return Reject(conn, protocol, d.words(reason), cause)
 }
 
 // Reject tells a client in its login why it cannot come in, and returns that

@@ -205,7 +205,7 @@ func (p *Player) searchBack(ctx context.Context) *placing.Place {
 	request.Server = name
 	place, err := p.world.Finder.Find(ctx, request)
 	if err != nil && ctx.Err() == nil {
-		p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(name), refusalText(name, err)))
+		p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(name), refusalText(mcproto.Plain(name), err)))
 	}
 	p.journey.returning = name
 	return place

@@ -224,6 +224,7 @@ func (p *Player) onClientInformation(f *mcproto.Frame) error {
 	p.habits.mu.Lock()
 	defer p.habits.mu.Unlock()
 	p.habits.information = bytes.Clone(payload)
+	p.heard(payload)
 	p.toServer(p.route.Load(), f)
 	return nil
 }

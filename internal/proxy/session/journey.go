@@ -162,8 +162,7 @@ func (j *journey) turnedAway(group mcproto.Text) mcproto.Text {
 
 // refusalText is what a player reads who asked for a server or group and did
 // not get there.
-func refusalText(target string, err error) mcproto.Text {
-	name := mcproto.Plain(target)
+func refusalText(name mcproto.Text, err error) mcproto.Text {
 	if reason, ok := backend.ReasonOf(err); ok {
 		return messages.Text(messages.JoinFailed, name, reason)
 	}

@@ -145,7 +145,7 @@ func (p *Player) carryOut(ctx context.Context, o order) {
 	}
 	if err != nil {
 		p.log.V(1).Info("a player stays where they are", "target", o.target, "cause", err.Error())
-		err = &Switched{Reason: refusalText(o.target, err), Cause: err}
+		err = &Switched{Reason: refusalText(p.groupName(o.target), err), Cause: err}
 	}
 	if o.done != nil {
 		o.done <- err

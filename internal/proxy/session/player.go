@@ -70,6 +70,8 @@ type World struct {
 	Tickets  *ticket.Office
 	Commands Commands
 	Grants   Grants
+	// Words are the network's own; nil: there are none.
+	Words Words
 	// Moved is told when a player came, went or moved. It must not block.
 	Moved func()
 	// Judged is told what forwarding state a login to a server met.
@@ -127,6 +129,8 @@ type Player struct {
 	current  *link    // the director's own
 	journey  *journey // the director's own
 	bundled  bool     // the director's own: a bundle is open at the client
+
+	locale atomic.Pointer[string] // nil until the client says it
 
 	pulse pulse // of the client
 

@@ -102,7 +102,7 @@ func (s *screen) keep(lines []mcproto.Text) {
 func (s *screen) chat(p *Player, lines []mcproto.Text) error {
 	number := p.client.Protocol.Number
 	for _, line := range lines {
-		payload := mcproto.SystemChatPayload(number, line, mcproto.InChat)
+		payload := mcproto.SystemChatPayload(number, p.rendered(line), mcproto.InChat)
 		if err := p.conn.QueuePacket(p.client.Protocol.PlayClient.SystemChat, payload); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (s *screen) disconnect(p *Player, reason mcproto.Text) error {
 	case phaseGone:
 		return errGone
 	}
-	return p.conn.WritePacket(id, mcproto.DisconnectPayload(mcproto.StateConfiguration, protocol.Number, reason))
+	return p.conn.WritePacket(id, mcproto.DisconnectPayload(mcproto.StateConfiguration, protocol.Number, p.rendered(reason)))
 }
 
 // leave sends the client back to configuration. The channel returned is closed

@@ -36,7 +36,7 @@ func (p *Player) travel(ctx context.Context, place *placing.Place) {
 	if err != nil {
 		p.journey.learn(place.Server.GetName(), err, p.world.Clock.Now())
 		if name := place.Server.GetName(); name == p.journey.returning {
-			p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(name), refusalText(name, err)))
+			p.onLanding(messages.Text(messages.Fallback, mcproto.Plain(name), refusalText(mcproto.Plain(name), err)))
 		}
 		return
 	}

@@ -263,6 +263,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+- name: com.github.spawnery.spawnery-operator.api.v1alpha1.MessageSource
+  map:
+    fields:
+    - name: fallbackLocale
+      type:
+        scalar: string
+      default: en_us
+    - name: name
+      type:
+        scalar: string
 - name: com.github.spawnery.spawnery-operator.api.v1alpha1.Mount
   map:
     fields:
@@ -442,6 +452,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 200
+    - name: messages
+      type:
+        namedType: com.github.spawnery.spawnery-operator.api.v1alpha1.MessageSource
     - name: motd
       type:
         scalar: string

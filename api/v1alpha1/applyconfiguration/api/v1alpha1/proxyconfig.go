@@ -34,6 +34,13 @@ type ProxyConfigApplyConfiguration struct {
 	// ConfigApplied says why. Another name replaces the proxies, one at a time.
 	// Default: the built-in table alone.
 	Protocols *LocalReferenceApplyConfiguration `json:"protocols,omitempty"`
+	// messages names a ConfigMap of this network's own words for what the proxies
+	// say to players, who read them in the language of their game. The proxies mount
+	// the ConfigMap, and use an edit within about a minute. Words that cannot be used
+	// are left out, and ConfigApplied says why. Another name replaces the proxies,
+	// one at a time. Default: the built-in messages, which are English, and which
+	// resource packs may translate.
+	Messages *MessageSourceApplyConfiguration `json:"messages,omitempty"`
 	// playerLimit is the number of players that the server list shows as the
 	// maximum, network-wide. Nobody is refused because of it unless
 	// enforcePlayerLimit is set. Default: 500.
@@ -90,6 +97,14 @@ func (b *ProxyConfigApplyConfiguration) WithFavicon(value *FaviconSourceApplyCon
 // If called multiple times, the Protocols field is set to the value of the last call.
 func (b *ProxyConfigApplyConfiguration) WithProtocols(value *LocalReferenceApplyConfiguration) *ProxyConfigApplyConfiguration {
 	b.Protocols = value
+	return b
+}
+
+// WithMessages sets the Messages field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Messages field is set to the value of the last call.
+func (b *ProxyConfigApplyConfiguration) WithMessages(value *MessageSourceApplyConfiguration) *ProxyConfigApplyConfiguration {
+	b.Messages = value
 	return b
 }
 
