@@ -91,6 +91,7 @@ type proxy struct {
 	// did; sayings are what it is told of them and of those of others.
 	newcomers newcomers
 	sayings   sayings
+	errands   errands
 }
 
 // ProxySession is one session of a proxy.
@@ -141,6 +142,7 @@ func (s *ProxySession) Close() {
 				s.store.layGhosts(other)
 			}
 		}
+		s.proxy.errands.drop()
 		s.store.wakeAboutProxy(s.proxy.pod)
 	}
 }
@@ -171,6 +173,9 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 	}
 	if connect := s.pickConnect(); connect != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: connect}}, 0
+	}
+	if order := s.proxy.errands.next(); order != nil {
+		return order, 0
 	}
 	order, wait := s.pickDirectory(now)
 	if order != nil {
@@ -220,6 +225,10 @@ func (s *ProxySession) Receive(message *agentv1alpha1.ProxyMessage) error {
 		return s.store.came(s.proxy, said.Newcomer, now)
 	case *agentv1alpha1.ProxyMessage_MakeWayResult:
 		s.store.madeWay(s.proxy, said.MakeWayResult, now)
+	case *agentv1alpha1.ProxyMessage_Errand:
+		return s.store.errand(s.proxy, said.Errand, now)
+	case *agentv1alpha1.ProxyMessage_ErrandResult:
+		s.store.errandDone(s.proxy, said.ErrandResult)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (s *Store) forget(uid types.UID) {
 func (s *Store) welcome() *agentv1alpha1.Welcome {
 	return &agentv1alpha1.Welcome{
 		Version:               s.version,
-		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire, agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityNewcomers},
+		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire, agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityNewcomers, agentv1alpha1.CapabilityErrands},
 		ReportIntervalSeconds: int32(ReportInterval / time.Second),
 	}
 }

@@ -25,4 +25,7 @@ const (
 	// CapabilityConfig of a proxy: it reads what its group's config names in
 	// ConfigMaps, and reports what is wrong with it.
 	CapabilityConfig = "config"
+	// CapabilityErrands of a manager: it passes errands on. Of a proxy: it carries
+	// them out.
+	CapabilityErrands = "errands"
 )
