@@ -137,6 +137,7 @@ type Bot struct {
 	cookies     map[string][]byte
 	server      string // from the welcome; empty while on none
 	lines       []string
+	heard       []mcproto.PluginMessage
 	suggestions map[int32]mcproto.Suggestions
 	commands    []string
 	nextAsk     int32

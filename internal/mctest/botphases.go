@@ -183,6 +183,8 @@ func (b *Bot) configuration(id int32, payload []byte) error {
 		return b.registry(payload)
 	case ids.KnownPacks:
 		return b.knownPacks(payload)
+	case ids.PluginMessage:
+		return b.pluginMessage(payload)
 	case ids.CodeOfConduct:
 		return b.send(mcproto.StateConfiguration, answers.AcceptCodeOfConduct, nil)
 	}
@@ -231,7 +233,8 @@ func (b *Bot) minds(id int32) bool {
 	ids := b.protocol.PlayClient
 	switch id {
 	case ids.Bundle, ids.StartConfiguration, ids.Disconnect, ids.SystemChat, ids.Suggestions, ids.Commands, ids.KeepAlive,
-		ids.Transfer, ids.Login, ids.Ping, ids.CookieRequest, ids.StoreCookie, ids.ResourcePackPush, ids.PlayerPosition:
+		ids.Transfer, ids.Login, ids.Ping, ids.CookieRequest, ids.StoreCookie, ids.ResourcePackPush, ids.PlayerPosition,
+		ids.PluginMessage:
 		return true
 	}
 	return b.settings.intercept != nil
@@ -260,6 +263,8 @@ func (b *Bot) play(id int32, payload []byte) error {
 		return disconnected(mcproto.StatePlay, payload)
 	case ids.SystemChat:
 		return b.chat(payload)
+	case ids.PluginMessage:
+		return b.pluginMessage(payload)
 	case ids.Suggestions:
 		return b.suggested(payload)
 	case ids.Commands:

@@ -190,6 +190,13 @@ func mistakes() map[string]mistake {
 			message, err := mcproto.ParsePluginMessage(p.payload)
 			return message.Channel != mcproto.RegisterChannel, err
 		}},
+		"forwards what is longer than servers take": {breaks: PayloadMaximum, fromClient: func(c *carelessProxy, p passing) (bool, error) {
+			if !p.is(play, c.protocol.PlayServer.PluginMessage) {
+				return true, nil
+			}
+			long := mcproto.PluginMessage{Channel: "bungeecord:main", Data: make([]byte, maxPayload+1)}
+			return true, c.server.WritePacket(p.id, long.Payload())
+		}},
 		"knows no forwarding":                    {breaks: ForwardingRequired},
 		"keeps the registries":                   {breaks: SendRegistries, needed: true, fromServer: swallows(config, func(p *mcproto.Protocol) int32 { return p.ConfigClient.RegistryData })},
 		"does not know cookies":                  {breaks: AskCookie, fromServer: swallows(login, func(*mcproto.Protocol) int32 { return mcproto.LoginCookieRequest })},
@@ -284,7 +291,7 @@ func TestAProxyWithoutFaultPassesEverySwitch(t *testing.T) {
 }
 
 func TestEverySwitchHasItsName(t *testing.T) {
-	if len(switchNames) != 12 || everySwitch != 1<<len(switchNames)-1 {
+	if len(switchNames) != 13 || everySwitch != 1<<len(switchNames)-1 {
 		t.Errorf("%d names for %b", len(switchNames), everySwitch)
 	}
 	if got := (UnaskedPong | PingClient).String(); got != "UnaskedPong, PingClient" {

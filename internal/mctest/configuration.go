@@ -34,6 +34,7 @@ const (
 	packURL       = "http://127.0.0.1:9/double.zip" // nothing listens there
 	maxChannels   = 1024
 	maxReceived   = 1024
+	maxPayload    = 32767
 	configurePing = 4711
 )
 
@@ -284,6 +285,9 @@ func (p *session) pluginMessage(payload []byte) error {
 	message, err := mcproto.ParsePluginMessage(payload)
 	if err != nil {
 		return err
+	}
+	if len(message.Data) > maxPayload && p.server.settings.on(PayloadMaximum) {
+		return &broken{PayloadMaximum, fmt.Sprintf("Payload may not be larger than %d bytes", maxPayload)}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

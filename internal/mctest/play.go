@@ -28,6 +28,11 @@ func (p *session) play() error {
 	if err := p.server.refusal(AtPlay); err != nil {
 		return err
 	}
+	for _, message := range p.server.settings.JoinMessages {
+		if _, err := p.plugin(message); err != nil && !errors.Is(err, errEnded) {
+			return err
+		}
+	}
 	stop := p.traffic()
 	defer stop()
 	for {
@@ -273,13 +278,17 @@ func (s *Server) SendPluginMessage(name string, message mcproto.PluginMessage) (
 	if err != nil {
 		return false, err
 	}
-	player.mu.Lock()
-	_, registered := player.channels[message.Channel]
-	player.mu.Unlock()
-	if !registered && s.settings.on(UnregisteredChannels) {
+	return player.plugin(message)
+}
+
+func (p *session) plugin(message mcproto.PluginMessage) (bool, error) {
+	p.mu.Lock()
+	_, registered := p.channels[message.Channel]
+	p.mu.Unlock()
+	if !registered && p.server.settings.on(UnregisteredChannels) {
 		return false, nil
 	}
-	err = player.send(mcproto.StatePlay, player.protocol.PlayClient.PluginMessage, message.Payload())
+	err := p.send(mcproto.StatePlay, p.protocol.PlayClient.PluginMessage, message.Payload())
 	return err == nil, err
 }
 

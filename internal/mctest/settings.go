@@ -68,6 +68,10 @@ type Settings struct {
 	Traffic      Traffic
 	World        World
 
+	// JoinMessages are what plugins send from their join event, over the
+	// connection of whoever joins.
+	JoinMessages []mcproto.PluginMessage
+
 	Log   io.Writer // the server's console; nowhere if nil
 	Clock clock.WithTicker
 }

@@ -75,6 +75,12 @@ func misdeeds() map[string]misdeed {
 				return b.send(mcproto.StateConfiguration, b.protocol.ConfigServer.CookieResponse, cookie.ResponsePayload())
 			},
 		},
+		"a plugin message that is longer than servers take": {
+			PayloadMaximum, mcproto.StatePlay,
+			func(b *Bot) error {
+				return b.SendPluginMessage(mcproto.PluginMessage{Channel: "bungeecord:main", Data: make([]byte, maxPayload+1)})
+			},
+		},
 		"a small packet that is compressed": {
 			CompressionMinimum, mcproto.StatePlay,
 			func(b *Bot) error {

@@ -25,6 +25,8 @@ const (
 	// UnregisteredChannels drops plugin messages to a client that has not
 	// registered their channel, without a word.
 	UnregisteredChannels
+	// PayloadMaximum rejects a plugin message that is longer than servers take.
+	PayloadMaximum
 	// CompressionMinimum rejects a packet compressed below the threshold.
 	CompressionMinimum
 	// ForwardingRequired refuses a login without valid forwarding when the
@@ -48,7 +50,7 @@ const (
 // switchNames are the names in the order of the constants.
 var switchNames = [...]string{
 	"UnaskedKeepAlive", "UnaskedResourcePack", "UnaskedKnownPacks", "UnaskedPong", "UnaskedCookie",
-	"UnregisteredChannels", "CompressionMinimum", "ForwardingRequired",
+	"UnregisteredChannels", "PayloadMaximum", "CompressionMinimum", "ForwardingRequired",
 	"SendRegistries", "AskCookie", "PushPack", "PingClient",
 }
 
