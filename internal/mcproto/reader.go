@@ -74,6 +74,10 @@ func (r *Reader) VarLong() int64 {
 	return 0
 }
 
+// JavaString takes a string as Java's DataOutput writes it. What is no modified
+// UTF-8 becomes replacement characters.
+func (r *Reader) JavaString() string { return nbtString(r.Bytes(int(r.Uint16()))) }
+
 // Count takes a varint that counts elements of at least elementSize bytes
 // each, so that a claim the payload cannot fulfil fails before memory is made
 // for it.

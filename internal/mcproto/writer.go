@@ -31,6 +31,13 @@ func (w *Writer) String(s string) *Writer {
 	return w
 }
 
+// JavaString appends a string as Java's DataOutput writes it: a 16-bit length and
+// modified UTF-8. What does not fit the length is cut between characters.
+func (w *Writer) JavaString(s string) *Writer {
+	w.b = appendNBTString(w.b, s)
+	return w
+}
+
 // ByteArray appends a varint length and the bytes.
 func (w *Writer) ByteArray(b []byte) *Writer {
 	w.b = AppendVarInt(w.b, int32(len(b)))

@@ -21,7 +21,7 @@ const connectsKept = 256
 const connectWithin = 5 * time.Second
 
 // capabilities are what a proxy announces to the manager.
-var capabilities = []string{agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityConfig, agentv1alpha1.CapabilityNewcomers}
+var capabilities = []string{agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityConfig, agentv1alpha1.CapabilityNewcomers, agentv1alpha1.CapabilityErrands}
 
 // connects are the orders to move players.
 type connects struct {

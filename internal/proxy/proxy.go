@@ -87,6 +87,8 @@ type Proxy struct {
 	problems  problems
 	connects  connects
 	newcomers newcomers
+	errands   *errands
+	plugins   *plugins
 	metrics   *metrics
 	clients   guard.Traffic
 	servers   guard.Traffic
@@ -130,6 +132,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 		config: config, log: log, given: given, store: store, desk: desk,
 		gate: guard.NewGate(config.Limits), rates: newRates(config.Clock), origins: newOrigins(config.Clock), roster: newRoster(), changed: make(chan struct{}, 1),
 	}
+	p.errands, p.plugins = newErrands(config.Clock), newPlugins(p)
 	book := grants.NewBook(store, log)
 	p.book = book
 	p.metrics = newMetrics(p)
@@ -138,6 +141,8 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: finder, Traffic: &p.servers, Meter: p.metrics,
 		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Words: said,
+		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
+		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Plugins: p.plugins,
 		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	return p, nil
@@ -181,6 +186,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { p.moveOn(serving); return nil })
 	tasks.Go(func() error { p.sendOn(serving); return nil })
 	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.givenBy, p.moved); return nil })
+	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.faviconKey, p.moved); return nil })
+	tasks.Go(func() error { p.plugins.work(serving); return nil })
 	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {
 		tasks.Go(func() error { p.store.Keep(serving, p.config.StateDir, p.config.Clock); return nil })

@@ -79,6 +79,7 @@ func (p *Proxy) peer() channelclient.ProxyPeer {
 			p.connected.Store(c == channelclient.Connected)
 			if c == channelclient.Disconnected {
 				p.newcomers.left()
+				p.errands.lost()
 			}
 		},
 	}
@@ -94,8 +95,13 @@ func (p *Proxy) orderAboutPlayers(ctx context.Context, order *agentv1alpha1.Prox
 		p.answered(order.NewcomerAnswer)
 	case *agentv1alpha1.ProxyOrder_MakeWay:
 		p.makeWay(ctx, order.MakeWay, answer)
+	case *agentv1alpha1.ProxyOrder_Errand:
+		p.runErrand(ctx, order.Errand, answer)
+	case *agentv1alpha1.ProxyOrder_ErrandResult:
+		p.errands.answered(order.ErrandResult)
 	case *agentv1alpha1.ProxyOrder_Welcome:
 		p.newcomers.welcomed(order.Welcome, answer)
+		p.errands.welcomed(order.Welcome, answer)
 		return false
 	default:
 		return false

@@ -142,6 +142,13 @@ func (r *roster) find(who *agentv1alpha1.Player) *session.Player {
 	return r.byID[id]
 }
 
+// named returns the player of that name, however it is written, or nil.
+func (r *roster) named(name string) *session.Player {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byName[strings.ToLower(name)]
+}
+
 func (r *roster) size() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

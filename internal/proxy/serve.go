@@ -203,7 +203,7 @@ func (p *Proxy) list() status.List {
 	return status.List{
 		MOTD:    view.Settings.GetMotd(),
 		Favicon: p.given.Content().Favicon,
-		Online:  max(view.NetworkPlayers, p.roster.size()),
+		Online:  p.online(),
 		Limit:   int(view.Settings.GetPlayerLimit()),
 	}
 }
@@ -213,6 +213,9 @@ func (p *Proxy) givenBy() configmaps.Settings {
 	settings := p.store.View().Settings
 	return configmaps.Settings{FaviconKey: settings.GetFaviconKey(), FallbackLocale: settings.GetFallbackLocale()}
 }
+
+// online is everybody on the network, as far as this proxy knows.
+func (p *Proxy) online() int { return max(p.store.View().NetworkPlayers, p.roster.size()) }
 
 // full reports whether the network has no room for a player who was just put on
 // the roster, and how many it has room for.

@@ -312,7 +312,7 @@ func TestChannelsAreRegisteredOnEveryServerAndOursAreTheProxys(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if !slices.Equal(c.Channels, []string{"mod:one", "mod:two"}) {
+			if !slices.Equal(c.Channels, []string{"bungeecord:main", "mod:one", "mod:two"}) {
 				t.Errorf("channels %v", c.Channels)
 			}
 			if slices.ContainsFunc(c.Messages, func(m mcproto.PluginMessage) bool {

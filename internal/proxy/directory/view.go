@@ -7,6 +7,7 @@ package directory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -42,6 +43,11 @@ func (v *View) Servers(group string) []*agentv1alpha1.DirectoryServer {
 	}
 	slices.SortFunc(list, func(a, b *agentv1alpha1.DirectoryServer) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return list
+}
+
+// All lists every server by name.
+func (v *View) All() []*agentv1alpha1.DirectoryServer {
+	return slices.SortedFunc(maps.Values(v.servers), func(a, b *agentv1alpha1.DirectoryServer) int { return cmp.Compare(a.GetName(), b.GetName()) })
 }
 
 // Moving lists the servers whose players are to be moved away, by name.

@@ -195,7 +195,7 @@ func (p *Player) onFinished(f *mcproto.Frame) error {
 	}
 	p.state = mcproto.StatePlay
 	p.rate.Reset(guard.RateInPlay)
-	p.answer(who, asked, f)
+	p.turn(mcproto.StatePlay, who, asked, f)
 	return nil
 }
 
@@ -209,7 +209,7 @@ func (p *Player) onConfigurationAck(f *mcproto.Frame) error {
 	p.state = mcproto.StateConfiguration
 	p.rate.Reset(guard.RateBeforePlay)
 	p.screen.left()
-	p.answer(who, asked, f)
+	p.turn(mcproto.StateConfiguration, who, asked, f)
 	return nil
 }
 
@@ -238,17 +238,29 @@ func (p *Player) onClientPluginMessage(f *mcproto.Frame) error {
 	if err != nil {
 		return err
 	}
+	said := spoken(message)
 	p.habits.mu.Lock()
 	defer p.habits.mu.Unlock()
-	if !p.habits.hear(message, payload) {
+	if !p.habits.hear(said, payload) {
 		return nil
 	}
 	l := p.route.Load()
 	if l == nil && p.state == mcproto.StateConfiguration {
 		p.habits.keepEarly(message, payload)
 	}
-	p.toServer(l, f)
+	if len(said.Data) == len(message.Data) {
+		p.toServer(l, f)
+	} else if l != nil && len(said.Data) > 0 {
+		p.queueTo(l, f.ID, said.Payload())
+	}
 	return nil
+}
+
+// queueTo has a server get a packet in the place of the client's.
+func (p *Player) queueTo(l *link, id int32, payload []byte) {
+	if err := l.conn.QueuePacket(id, payload); err != nil {
+		l.conn.Close()
+	}
 }
 
 // onCommand answers our own commands; a signed one never comes here, for to

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/bungee"
 )
 
 const (
@@ -21,8 +22,6 @@ const (
 	// before a server is there to take them.
 	maxEarly      = 64
 	maxEarlyBytes = 64 << 10
-
-	unregisterChannel = "minecraft:unregister"
 )
 
 // habits is what a client says about itself once per connection and what each
@@ -40,7 +39,21 @@ type habits struct {
 // reserved reports whether a channel, or a cookie, belongs to the proxies: a
 // client that sends on it claims to be one.
 func reserved(channel string) bool {
-	return channel == "bungeecord:main" || channel == "BungeeCord" || strings.HasPrefix(channel, "spawnery:")
+	return channel == bungee.Channel || channel == bungee.LegacyChannel || strings.HasPrefix(channel, "spawnery:")
+}
+
+// spoken is what a server hears of a client's message. A client that takes back a
+// channel of the proxy's would have the server's plugins fall silent.
+func spoken(m mcproto.PluginMessage) mcproto.PluginMessage {
+	if m.Channel != mcproto.RegisterChannel && m.Channel != mcproto.UnregisterChannel {
+		return m
+	}
+	listed := strings.Split(string(m.Data), "\x00")
+	own := slices.DeleteFunc(slices.Clone(listed), reserved)
+	if len(own) < len(listed) {
+		m.Data = []byte(strings.Join(own, "\x00"))
+	}
+	return m
 }
 
 // hear takes in a plugin message and reports whether a server that is attached
@@ -55,7 +68,7 @@ func (h *habits) hear(m mcproto.PluginMessage, payload []byte) bool {
 		}
 	case m.Channel == mcproto.RegisterChannel:
 		h.register(m.Data)
-	case m.Channel == unregisterChannel:
+	case m.Channel == mcproto.UnregisterChannel:
 		gone := channelsIn(m.Data)
 		h.channels = slices.DeleteFunc(h.channels, func(c string) bool { return slices.Contains(gone, c) })
 	}
@@ -83,7 +96,7 @@ func channelsIn(list []byte) []string {
 // kept anyway. The caller holds mu.
 func (h *habits) keepEarly(m mcproto.PluginMessage, payload []byte) {
 	switch m.Channel {
-	case mcproto.BrandChannel, mcproto.RegisterChannel, unregisterChannel:
+	case mcproto.BrandChannel, mcproto.RegisterChannel, mcproto.UnregisterChannel:
 		return
 	}
 	if len(h.early) == maxEarly || h.earlyBytes+len(payload) > maxEarlyBytes {
@@ -107,10 +120,10 @@ func (h *habits) tell(conn *mcproto.Conn, p *mcproto.Protocol) error {
 	if h.brand != nil {
 		packets = append(packets, packet{p.ConfigServer.PluginMessage, h.brand})
 	}
-	if len(h.channels) > 0 {
-		m := mcproto.PluginMessage{Channel: mcproto.RegisterChannel, Data: []byte(strings.Join(h.channels, "\x00"))}
-		packets = append(packets, packet{p.ConfigServer.PluginMessage, m.Payload()})
-	}
+	// The proxy's own channel first, for the servers' plugins to talk to it on.
+	channels := strings.Join(append([]string{bungee.Channel}, h.channels...), "\x00")
+	m := mcproto.PluginMessage{Channel: mcproto.RegisterChannel, Data: []byte(channels)}
+	packets = append(packets, packet{p.ConfigServer.PluginMessage, m.Payload()})
 	for _, payload := range h.early {
 		packets = append(packets, packet{p.ConfigServer.PluginMessage, payload})
 	}

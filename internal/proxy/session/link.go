@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
@@ -28,11 +31,19 @@ type link struct {
 	done  chan struct{} // closed when its reader has ended
 	// arrived is closed when the player is in its world.
 	arrived chan struct{}
+	post    mailbox[[]byte]
+	asks    *rate.Limiter // what its plugins want of other proxies
+
+	// hearing orders what the proxy itself says to the server against the client's
+	// words that change what the server expects next.
+	hearing sync.Mutex
+	hears   mcproto.State
 
 	// Of its reader, and of the director once done is closed.
 	state   mcproto.State // of what it sends
 	bundled bool          // a bundle is open
 	joined  bool          // the player was in its world
+	heard   *rate.Limiter // messages of its plugins
 	end     ending
 }
 
@@ -43,11 +54,16 @@ type ending struct {
 	cause  error
 }
 
-func newLink(place *placing.Place, conn *mcproto.Conn) *link {
-	return &link{
+func newLink(place *placing.Place, conn *mcproto.Conn, protocol *mcproto.Protocol) *link {
+	l := &link{
 		name: place.Server.GetName(), place: place, conn: conn,
 		done: make(chan struct{}), arrived: make(chan struct{}), state: mcproto.StateConfiguration,
+		hears: mcproto.StateConfiguration,
+		heard: rate.NewLimiter(heardPerSecond, heardBurst), asks: rate.NewLimiter(asksPerSecond, asksBurst),
 	}
+	l.post.most, l.post.mostBytes = maxPosted, maxPostedBytes
+	l.post.deliver = func(data []byte) error { return l.toPlugins(protocol, data) }
+	return l
 }
 
 // leave ends the link on our side: the server sees a clean end at once.

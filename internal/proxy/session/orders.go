@@ -207,7 +207,7 @@ func (p *Player) tryOut(ctx context.Context, o order, trial *journey) (*link, er
 		}
 		conn, err := p.logIn(ctx, place)
 		if err == nil {
-			return newLink(place, conn), nil
+			return newLink(place, conn, p.client.Protocol), nil
 		}
 		last = err
 		trial.learn(place.Server.GetName(), err, now)

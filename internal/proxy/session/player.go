@@ -72,6 +72,7 @@ type World struct {
 	Grants   Grants
 	// Words are the network's own; nil: there are none.
 	Words Words
+	Plugins  Plugins
 	// Moved is told when a player came, went or moved. It must not block.
 	Moved func()
 	// Judged is told what forwarding state a login to a server met.
@@ -118,9 +119,10 @@ type Player struct {
 	questions questions
 	habits    habits
 	screen    screen
-	route     atomic.Pointer[link] // the server that gets what the client sends
-	state     mcproto.State        // of what the client sends; its reader's own
-	rate      *guard.Rate          // of what the client sends; its reader's own
+	lines     mailbox[mcproto.Text] // of others, for the chat
+	route     atomic.Pointer[link]  // the server that gets what the client sends
+	state     mcproto.State         // of what the client sends; its reader's own
+	rate      *guard.Rate           // of what the client sends; its reader's own
 
 	lost     chan *link // servers that ended by themselves
 	orders   chan order
@@ -163,6 +165,8 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 		p.screen.landing = p.sent.Landing
 	}
 	p.standing.Store(&Standing{})
+	p.lines.most, p.lines.mostBytes = maxLines, maxLineBytes
+	p.lines.deliver = func(line mcproto.Text) error { p.Tell(line); return nil }
 	return p
 }
 

@@ -15,11 +15,13 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/utils/clock"
 
+	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/permissions"
 	"github.com/spawnery/spawnery-operator/internal/proxy/commands"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
+	"github.com/spawnery/spawnery-operator/internal/proxy/placing"
 	"github.com/spawnery/spawnery-operator/internal/routing"
 )
 
@@ -68,6 +70,8 @@ func (nobody) Privilege(permissions.Player, string) routing.Privilege { return r
 func (nobody) MayJoin(permissions.Player, string) bool                { return true }
 func (nobody) Switched(time.Duration, error)                          {}
 func (nobody) SentAway(mcproto.Text)                                  {}
+func (nobody) Hear(Via, []byte)                                       {}
+func (nobody) Refused()                                               {}
 
 func protocol(t testing.TB) *mcproto.Protocol {
 	t.Helper()
@@ -93,9 +97,11 @@ func wire(on *tape) *mcproto.Conn {
 func playing(t testing.TB, client, server *tape) (*Player, *link) {
 	t.Helper()
 	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}, Sent: NewSent(), Meter: nobody{}}, &login.Client{
+	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Plugins: nobody{}, Moved: func() {}, Sent: NewSent()}, &login.Client{
 		Conn: wire(client), Protocol: protocol(t), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
 	}, login.Offline, netip.Addr{})
-	l := &link{name: "lobby-a", conn: wire(server), done: make(chan struct{}), arrived: make(chan struct{}), state: mcproto.StatePlay, joined: true}
+	l := newLink(&placing.Place{Server: &agentv1alpha1.DirectoryServer{Name: "lobby-a"}}, wire(server), protocol(t))
+	l.state, l.hears, l.joined = mcproto.StatePlay, mcproto.StatePlay, true
 	p.state, p.screen.phase = mcproto.StatePlay, phasePlaying
 	p.rate.Reset(1 << 20)
 	p.route.Store(l)

@@ -40,7 +40,7 @@ func (p *Player) travel(ctx context.Context, place *placing.Place) {
 		}
 		return
 	}
-	if err := p.enter(ctx, newLink(place, conn)); err != nil {
+	if err := p.enter(ctx, newLink(place, conn, p.client.Protocol)); err != nil {
 		p.giveUp(ctx, err)
 	}
 }
