@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
+	"github.com/spawnery/spawnery-operator/internal/proxy/bungee"
 	"github.com/spawnery/spawnery-operator/internal/proxy/configmaps"
 	"github.com/spawnery/spawnery-operator/internal/proxy/guard"
 	"github.com/spawnery/spawnery-operator/internal/proxy/login"
@@ -29,6 +30,7 @@ type metrics struct {
 	status   prometheus.Counter
 	switches *prometheus.HistogramVec
 	seats    *prometheus.HistogramVec
+	plugins  *prometheus.CounterVec
 }
 
 // The outcomes of a login.
@@ -136,6 +138,10 @@ func newMetrics(p *Proxy) *metrics {
 		sentAway: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "spawnery_proxy_refusals_total", Help: "Players who were logged in and disconnected by this proxy, by the message they read.",
 		}, []string{"reason"}),
+		plugins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "spawnery_proxy_plugin_messages_total",
+			Help: "Messages of servers' plugins on bungeecord:main, by subchannel and what became of them.",
+		}, []string{"subchannel", "outcome"}),
 		status: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "spawnery_proxy_status_requests_total", Help: "Connections of server lists.",
 		}),
@@ -148,7 +154,7 @@ func newMetrics(p *Proxy) *metrics {
 			Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3},
 		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.logins, m.refusals, m.sentAway, m.status, m.switches, m.seats, sessionsByProtocol{p},
+	m.registry.MustRegister(m.logins, m.refusals, m.sentAway, m.status, m.plugins, m.switches, m.seats, sessionsByProtocol{p},
 		traffic("from_clients", &p.clients.In), traffic("to_clients", &p.clients.Out),
 		traffic("from_servers", &p.servers.In), traffic("to_servers", &p.servers.Out),
 		gauge("spawnery_proxy_players", "Players who are authenticated on this proxy.", func() float64 { return float64(p.roster.size()) }),
@@ -176,6 +182,9 @@ func (m *metrics) begin() {
 	}
 	for _, limit := range []string{limitConnections, limitProxyProtocol, limitLoginRate, limitStatusRate} {
 		m.refusals.WithLabelValues(limit)
+	}
+	for _, became := range pluginOutcomes {
+		m.plugins.WithLabelValues(bungee.Unknown.String(), string(became))
 	}
 	m.sentAway.WithLabelValues(reasonOther)
 	for _, key := range parting() {

@@ -230,8 +230,8 @@ func sent(err error) outcome {
 	return pluginDone
 }
 
-// words are what a player reads of a message.
-func words(r bungee.Request) (mcproto.Text, error) {
+// readable is what a player reads of a message.
+func readable(r bungee.Request) (mcproto.Text, error) {
 	if r.Subchannel == bungee.MessageRaw || r.Subchannel == bungee.KickPlayerRaw {
 		return mcproto.ParseTextJSON(r.Text)
 	}

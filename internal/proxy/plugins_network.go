@@ -163,7 +163,7 @@ func (d *plugins) playerList(via session.Via, r bungee.Request) outcome {
 const textProtocol = 766
 
 func (d *plugins) message(via session.Via, r bungee.Request) outcome {
-	line, err := words(r)
+	line, err := readable(r)
 	if err != nil {
 		return pluginMalformed
 	}
@@ -183,7 +183,7 @@ func (d *plugins) message(via session.Via, r bungee.Request) outcome {
 }
 
 func (d *plugins) kick(via session.Via, r bungee.Request) outcome {
-	reason, err := words(r)
+	reason, err := readable(r)
 	if err != nil {
 		return pluginMalformed
 	}

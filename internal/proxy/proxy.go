@@ -140,9 +140,7 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	finder.Asked = p.metrics.seatAsked
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: finder, Traffic: &p.servers, Meter: p.metrics,
-		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Words: said,
-		Clock: config.Clock, Log: log, Store: store, Finder: placing.NewFinder(config.Clock, store, agents),
-		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Plugins: p.plugins,
+		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Words: said, Plugins: p.plugins,
 		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	return p, nil
@@ -186,7 +184,6 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { p.moveOn(serving); return nil })
 	tasks.Go(func() error { p.sendOn(serving); return nil })
 	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.givenBy, p.moved); return nil })
-	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.faviconKey, p.moved); return nil })
 	tasks.Go(func() error { p.plugins.work(serving); return nil })
 	tasks.Go(func() error { return channelclient.RunProxy(serving, p.channel(), p.peer()) })
 	if p.config.StateDir != "" {

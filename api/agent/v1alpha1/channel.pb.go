@@ -343,6 +343,7 @@ const (
 	ConfigPart_CONFIG_PART_UNSPECIFIED ConfigPart = 0
 	ConfigPart_CONFIG_PART_FAVICON     ConfigPart = 1
 	ConfigPart_CONFIG_PART_PROTOCOLS   ConfigPart = 2
+	ConfigPart_CONFIG_PART_MESSAGES    ConfigPart = 3
 )
 
 // Enum value maps for ConfigPart.
@@ -351,11 +352,13 @@ var (
 		0: "CONFIG_PART_UNSPECIFIED",
 		1: "CONFIG_PART_FAVICON",
 		2: "CONFIG_PART_PROTOCOLS",
+		3: "CONFIG_PART_MESSAGES",
 	}
 	ConfigPart_value = map[string]int32{
 		"CONFIG_PART_UNSPECIFIED": 0,
 		"CONFIG_PART_FAVICON":     1,
 		"CONFIG_PART_PROTOCOLS":   2,
+		"CONFIG_PART_MESSAGES":    3,
 	}
 )
 
@@ -1924,6 +1927,8 @@ type ProxyMessage struct {
 	//	*ProxyMessage_ConnectResult
 	//	*ProxyMessage_Newcomer
 	//	*ProxyMessage_MakeWayResult
+	//	*ProxyMessage_Errand
+	//	*ProxyMessage_ErrandResult
 	Message       isProxyMessage_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2011,6 +2016,24 @@ func (x *ProxyMessage) GetMakeWayResult() *MakeWayResult {
 	return nil
 }
 
+func (x *ProxyMessage) GetErrand() *Errand {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_Errand); ok {
+			return x.Errand
+		}
+	}
+	return nil
+}
+
+func (x *ProxyMessage) GetErrandResult() *ErrandResult {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_ErrandResult); ok {
+			return x.ErrandResult
+		}
+	}
+	return nil
+}
+
 type isProxyMessage_Message interface {
 	isProxyMessage_Message()
 }
@@ -2036,6 +2059,15 @@ type ProxyMessage_MakeWayResult struct {
 	MakeWayResult *MakeWayResult `protobuf:"bytes,11,opt,name=make_way_result,json=makeWayResult,proto3,oneof"`
 }
 
+type ProxyMessage_Errand struct {
+	// Sent to managers that announced the capability "errands" only.
+	Errand *Errand `protobuf:"bytes,20,opt,name=errand,proto3,oneof"`
+}
+
+type ProxyMessage_ErrandResult struct {
+	ErrandResult *ErrandResult `protobuf:"bytes,21,opt,name=errand_result,json=errandResult,proto3,oneof"`
+}
+
 func (*ProxyMessage_Hello) isProxyMessage_Message() {}
 
 func (*ProxyMessage_Report) isProxyMessage_Message() {}
@@ -2045,6 +2077,10 @@ func (*ProxyMessage_ConnectResult) isProxyMessage_Message() {}
 func (*ProxyMessage_Newcomer) isProxyMessage_Message() {}
 
 func (*ProxyMessage_MakeWayResult) isProxyMessage_Message() {}
+
+func (*ProxyMessage_Errand) isProxyMessage_Message() {}
+
+func (*ProxyMessage_ErrandResult) isProxyMessage_Message() {}
 
 // Newcomer is a player who wants in and whom nobody of this proxy is yet. The
 // proxy waits for the NewcomerAnswer with the same id; without one in time, or
@@ -2302,6 +2338,563 @@ func (x *MakeWayResult) GetName() string {
 	return ""
 }
 
+// Errand is something that a proxy wants of the proxies which hold the players it
+// is about. It sends it to the manager, who answers it or passes it on to them. It
+// is carried out once or not at all, and nobody repeats it.
+type Errand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the sender, 1 to 128 bytes; the ErrandResult has the same.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Errand:
+	//
+	//	*Errand_ListPlayers
+	//	*Errand_FindPlayer
+	//	*Errand_SendPlayer
+	//	*Errand_TellPlayers
+	//	*Errand_DisconnectPlayer
+	//	*Errand_PluginPayload
+	Errand        isErrand_Errand `protobuf_oneof:"errand"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Errand) Reset() {
+	*x = Errand{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Errand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Errand) ProtoMessage() {}
+
+func (x *Errand) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Errand.ProtoReflect.Descriptor instead.
+func (*Errand) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Errand) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Errand) GetErrand() isErrand_Errand {
+	if x != nil {
+		return x.Errand
+	}
+	return nil
+}
+
+func (x *Errand) GetListPlayers() *ListPlayers {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_ListPlayers); ok {
+			return x.ListPlayers
+		}
+	}
+	return nil
+}
+
+func (x *Errand) GetFindPlayer() *FindPlayer {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_FindPlayer); ok {
+			return x.FindPlayer
+		}
+	}
+	return nil
+}
+
+func (x *Errand) GetSendPlayer() *SendPlayer {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_SendPlayer); ok {
+			return x.SendPlayer
+		}
+	}
+	return nil
+}
+
+func (x *Errand) GetTellPlayers() *TellPlayers {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_TellPlayers); ok {
+			return x.TellPlayers
+		}
+	}
+	return nil
+}
+
+func (x *Errand) GetDisconnectPlayer() *DisconnectPlayer {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_DisconnectPlayer); ok {
+			return x.DisconnectPlayer
+		}
+	}
+	return nil
+}
+
+func (x *Errand) GetPluginPayload() *PluginPayload {
+	if x != nil {
+		if x, ok := x.Errand.(*Errand_PluginPayload); ok {
+			return x.PluginPayload
+		}
+	}
+	return nil
+}
+
+type isErrand_Errand interface {
+	isErrand_Errand()
+}
+
+type Errand_ListPlayers struct {
+	// Answered by the manager.
+	ListPlayers *ListPlayers `protobuf:"bytes,2,opt,name=list_players,json=listPlayers,proto3,oneof"`
+}
+
+type Errand_FindPlayer struct {
+	FindPlayer *FindPlayer `protobuf:"bytes,3,opt,name=find_player,json=findPlayer,proto3,oneof"`
+}
+
+type Errand_SendPlayer struct {
+	SendPlayer *SendPlayer `protobuf:"bytes,4,opt,name=send_player,json=sendPlayer,proto3,oneof"`
+}
+
+type Errand_TellPlayers struct {
+	TellPlayers *TellPlayers `protobuf:"bytes,5,opt,name=tell_players,json=tellPlayers,proto3,oneof"`
+}
+
+type Errand_DisconnectPlayer struct {
+	DisconnectPlayer *DisconnectPlayer `protobuf:"bytes,6,opt,name=disconnect_player,json=disconnectPlayer,proto3,oneof"`
+}
+
+type Errand_PluginPayload struct {
+	PluginPayload *PluginPayload `protobuf:"bytes,7,opt,name=plugin_payload,json=pluginPayload,proto3,oneof"`
+}
+
+func (*Errand_ListPlayers) isErrand_Errand() {}
+
+func (*Errand_FindPlayer) isErrand_Errand() {}
+
+func (*Errand_SendPlayer) isErrand_Errand() {}
+
+func (*Errand_TellPlayers) isErrand_Errand() {}
+
+func (*Errand_DisconnectPlayer) isErrand_Errand() {}
+
+func (*Errand_PluginPayload) isErrand_Errand() {}
+
+// ListPlayers asks who is on the network's other proxies.
+type ListPlayers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPlayers) Reset() {
+	*x = ListPlayers{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPlayers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPlayers) ProtoMessage() {}
+
+func (x *ListPlayers) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPlayers.ProtoReflect.Descriptor instead.
+func (*ListPlayers) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
+}
+
+// FindPlayer asks where a player connects from.
+type FindPlayer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By UUID where there is one, else by name.
+	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindPlayer) Reset() {
+	*x = FindPlayer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindPlayer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindPlayer) ProtoMessage() {}
+
+func (x *FindPlayer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindPlayer.ProtoReflect.Descriptor instead.
+func (*FindPlayer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *FindPlayer) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+// SendPlayer has a player taken elsewhere, who is told why when they stay.
+type SendPlayer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By UUID where there is one, else by name.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Name of a Server or a ServerGroup of the network.
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendPlayer) Reset() {
+	*x = SendPlayer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendPlayer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendPlayer) ProtoMessage() {}
+
+func (x *SendPlayer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendPlayer.ProtoReflect.Descriptor instead.
+func (*SendPlayer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *SendPlayer) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *SendPlayer) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+// TellPlayers shows a line in chat.
+type TellPlayers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By UUID where there is one, else by name. Absent: everybody on the network's
+	// other proxies.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// A text component of the game, in JSON.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TellPlayers) Reset() {
+	*x = TellPlayers{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TellPlayers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TellPlayers) ProtoMessage() {}
+
+func (x *TellPlayers) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TellPlayers.ProtoReflect.Descriptor instead.
+func (*TellPlayers) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *TellPlayers) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *TellPlayers) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// DisconnectPlayer ends a player's connection.
+type DisconnectPlayer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By UUID where there is one, else by name.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// What the player reads: a text component of the game, in JSON.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisconnectPlayer) Reset() {
+	*x = DisconnectPlayer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisconnectPlayer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisconnectPlayer) ProtoMessage() {}
+
+func (x *DisconnectPlayer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisconnectPlayer.ProtoReflect.Descriptor instead.
+func (*DisconnectPlayer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DisconnectPlayer) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *DisconnectPlayer) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// PluginPayload is what a plugin of one server sends to its like on others. It
+// travels over players' connections.
+type PluginPayload struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Over whose connection; by UUID where there is one, else by name. Absent: over
+	// that of anybody who is on the server.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Names of Servers; only without player. One on which nobody is gets nothing.
+	Servers []string `protobuf:"bytes,2,rep,name=servers,proto3" json:"servers,omitempty"`
+	// At most 32767 bytes: servers take no more.
+	Payload       []byte `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PluginPayload) Reset() {
+	*x = PluginPayload{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PluginPayload) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PluginPayload) ProtoMessage() {}
+
+func (x *PluginPayload) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PluginPayload.ProtoReflect.Descriptor instead.
+func (*PluginPayload) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PluginPayload) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+func (x *PluginPayload) GetServers() []string {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+func (x *PluginPayload) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+// ErrandResult says what became of an Errand. One for several proxies is done when
+// it was passed on to any.
+type ErrandResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the Errand.
+	Id      string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Verdict Verdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=spawnery.agent.v1alpha1.Verdict" json:"verdict,omitempty"`
+	// One sentence for a person. Empty when there is nothing to say.
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// ListPlayers: everybody on the other proxies that have reported lately.
+	Roster []*RosterEntry `protobuf:"bytes,4,rep,name=roster,proto3" json:"roster,omitempty"`
+	// FindPlayer: where the player connects from, host:port. The port is 0 where
+	// somebody else connects for them.
+	Address       string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ErrandResult) Reset() {
+	*x = ErrandResult{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ErrandResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ErrandResult) ProtoMessage() {}
+
+func (x *ErrandResult) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ErrandResult.ProtoReflect.Descriptor instead.
+func (*ErrandResult) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ErrandResult) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ErrandResult) GetVerdict() Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return Verdict_VERDICT_UNSPECIFIED
+}
+
+func (x *ErrandResult) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *ErrandResult) GetRoster() []*RosterEntry {
+	if x != nil {
+		return x.Roster
+	}
+	return nil
+}
+
+func (x *ErrandResult) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
 // ConnectResult answers a ConnectOrder.
 type ConnectResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2316,7 +2909,7 @@ type ConnectResult struct {
 
 func (x *ConnectResult) Reset() {
 	*x = ConnectResult{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2921,7 @@ func (x *ConnectResult) String() string {
 func (*ConnectResult) ProtoMessage() {}
 
 func (x *ConnectResult) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[23]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2934,7 @@ func (x *ConnectResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResult.ProtoReflect.Descriptor instead.
 func (*ConnectResult) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{23}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ConnectResult) GetId() string {
@@ -2398,7 +2991,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +3003,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[24]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +3016,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{24}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -2508,7 +3101,7 @@ type LoginOrigins struct {
 
 func (x *LoginOrigins) Reset() {
 	*x = LoginOrigins{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +3113,7 @@ func (x *LoginOrigins) String() string {
 func (*LoginOrigins) ProtoMessage() {}
 
 func (x *LoginOrigins) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[25]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +3126,7 @@ func (x *LoginOrigins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginOrigins.ProtoReflect.Descriptor instead.
 func (*LoginOrigins) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{25}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LoginOrigins) GetLogins() int32 {
@@ -2565,7 +3158,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2577,7 +3170,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[26]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2590,7 +3183,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{26}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ConfigProblem) GetPart() ConfigPart {
@@ -2631,7 +3224,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +3236,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[27]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +3249,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{27}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -2702,7 +3295,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +3307,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[28]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +3320,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{28}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -2765,7 +3358,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +3370,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[29]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3383,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{29}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -2826,7 +3419,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +3431,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[30]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +3444,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{30}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -2879,6 +3472,8 @@ type ProxyOrder struct {
 	//	*ProxyOrder_Connect
 	//	*ProxyOrder_NewcomerAnswer
 	//	*ProxyOrder_MakeWay
+	//	*ProxyOrder_Errand
+	//	*ProxyOrder_ErrandResult
 	Order         isProxyOrder_Order `protobuf_oneof:"order"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2886,7 +3481,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2898,7 +3493,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2911,7 +3506,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -2975,6 +3570,24 @@ func (x *ProxyOrder) GetMakeWay() *MakeWay {
 	return nil
 }
 
+func (x *ProxyOrder) GetErrand() *Errand {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_Errand); ok {
+			return x.Errand
+		}
+	}
+	return nil
+}
+
+func (x *ProxyOrder) GetErrandResult() *ErrandResult {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_ErrandResult); ok {
+			return x.ErrandResult
+		}
+	}
+	return nil
+}
+
 type isProxyOrder_Order interface {
 	isProxyOrder_Order()
 }
@@ -3005,6 +3618,17 @@ type ProxyOrder_MakeWay struct {
 	MakeWay *MakeWay `protobuf:"bytes,11,opt,name=make_way,json=makeWay,proto3,oneof"`
 }
 
+type ProxyOrder_Errand struct {
+	// Sent to proxies that announced the capability "errands" only. From another
+	// proxy of the network; its result goes back there.
+	Errand *Errand `protobuf:"bytes,20,opt,name=errand,proto3,oneof"`
+}
+
+type ProxyOrder_ErrandResult struct {
+	// Answers one of this proxy's own.
+	ErrandResult *ErrandResult `protobuf:"bytes,21,opt,name=errand_result,json=errandResult,proto3,oneof"`
+}
+
 func (*ProxyOrder_Welcome) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Settings) isProxyOrder_Order() {}
@@ -3016,6 +3640,10 @@ func (*ProxyOrder_Connect) isProxyOrder_Order() {}
 func (*ProxyOrder_NewcomerAnswer) isProxyOrder_Order() {}
 
 func (*ProxyOrder_MakeWay) isProxyOrder_Order() {}
+
+func (*ProxyOrder_Errand) isProxyOrder_Order() {}
+
+func (*ProxyOrder_ErrandResult) isProxyOrder_Order() {}
 
 // ConnectOrder has a player taken to another server, who stays where they are
 // if that does not succeed. The same id is the same order.
@@ -3034,7 +3662,7 @@ type ConnectOrder struct {
 
 func (x *ConnectOrder) Reset() {
 	*x = ConnectOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3046,7 +3674,7 @@ func (x *ConnectOrder) String() string {
 func (*ConnectOrder) ProtoMessage() {}
 
 func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3059,7 +3687,7 @@ func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
 func (*ConnectOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConnectOrder) GetId() string {
@@ -3135,21 +3763,24 @@ type ProxySettings struct {
 	// Addresses of the cluster's nodes and pods, as ranges: what players have whose
 	// own address is hidden. A proxy that does not know them counts no logins.
 	ClusterCidrs []string `protobuf:"bytes,31,rep,name=cluster_cidrs,json=clusterCidrs,proto3" json:"cluster_cidrs,omitempty"`
-	// Absent: players of a proxy that must go wait there until they leave.
 	// Names that the proxy takes of what players type, beside /cloud; it knows
 	// server, send, glist, hub and lobby. Absent: all of them.
 	Commands *Commands `protobuf:"bytes,21,opt,name=commands,proto3" json:"commands,omitempty"`
+	// Absent: players of a proxy that must go wait there until they leave.
 	Transfer *Transfer `protobuf:"bytes,25,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	// The key of the mounted ConfigMap that holds the picture of the server list.
 	// Empty: none is shown.
-	FaviconKey    string `protobuf:"bytes,30,opt,name=favicon_key,json=faviconKey,proto3" json:"favicon_key,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FaviconKey string `protobuf:"bytes,30,opt,name=favicon_key,json=faviconKey,proto3" json:"favicon_key,omitempty"`
+	// The locale whose translations are for players for whom there are none in
+	// their own language. Empty: they read the built-in messages.
+	FallbackLocale string `protobuf:"bytes,33,opt,name=fallback_locale,json=fallbackLocale,proto3" json:"fallback_locale,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3161,7 +3792,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3174,7 +3805,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -3317,6 +3948,13 @@ func (x *ProxySettings) GetFaviconKey() string {
 	return ""
 }
 
+func (x *ProxySettings) GetFallbackLocale() string {
+	if x != nil {
+		return x.FallbackLocale
+	}
+	return ""
+}
+
 // Transfer has a proxy that must go send its players to another one of its
 // group, and says where clients are sent that have to connect anew. One that does
 // not know it keeps its players until its drain ends.
@@ -3336,7 +3974,7 @@ type Transfer struct {
 
 func (x *Transfer) Reset() {
 	*x = Transfer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3348,7 +3986,7 @@ func (x *Transfer) String() string {
 func (*Transfer) ProtoMessage() {}
 
 func (x *Transfer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3361,7 +3999,7 @@ func (x *Transfer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
 func (*Transfer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Transfer) GetAddress() string {
@@ -3403,7 +4041,7 @@ type RateLimits struct {
 
 func (x *RateLimits) Reset() {
 	*x = RateLimits{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3415,7 +4053,7 @@ func (x *RateLimits) String() string {
 func (*RateLimits) ProtoMessage() {}
 
 func (x *RateLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3428,7 +4066,7 @@ func (x *RateLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
 func (*RateLimits) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RateLimits) GetLoginsPerSecond() int32 {
@@ -3476,7 +4114,7 @@ type Commands struct {
 
 func (x *Commands) Reset() {
 	*x = Commands{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3488,7 +4126,7 @@ func (x *Commands) String() string {
 func (*Commands) ProtoMessage() {}
 
 func (x *Commands) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +4139,7 @@ func (x *Commands) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commands.ProtoReflect.Descriptor instead.
 func (*Commands) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Commands) GetNames() []string {
@@ -3523,7 +4161,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3535,7 +4173,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3548,7 +4186,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -3571,7 +4209,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3583,7 +4221,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3596,7 +4234,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -3631,7 +4269,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +4281,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +4294,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -3716,7 +4354,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +4366,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +4379,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -3807,7 +4445,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3819,7 +4457,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3832,7 +4470,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -3870,7 +4508,7 @@ type DirectoryGroup struct {
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3882,7 +4520,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3895,7 +4533,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -3931,7 +4569,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3943,7 +4581,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3956,7 +4594,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -3998,7 +4636,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4010,7 +4648,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4023,7 +4661,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{44}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -4195,14 +4833,16 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\bWatchers\x129\n" +
 	"\aplayers\x18\x01 \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\aplayers\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xf5\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xfe\x03\n" +
 	"\fProxyMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12>\n" +
 	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06report\x12O\n" +
 	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResult\x12?\n" +
 	"\bnewcomer\x18\n" +
 	" \x01(\v2!.spawnery.agent.v1alpha1.NewcomerH\x00R\bnewcomer\x12P\n" +
-	"\x0fmake_way_result\x18\v \x01(\v2&.spawnery.agent.v1alpha1.MakeWayResultH\x00R\rmakeWayResultB\t\n" +
+	"\x0fmake_way_result\x18\v \x01(\v2&.spawnery.agent.v1alpha1.MakeWayResultH\x00R\rmakeWayResult\x129\n" +
+	"\x06errand\x18\x14 \x01(\v2\x1f.spawnery.agent.v1alpha1.ErrandH\x00R\x06errand\x12L\n" +
+	"\rerrand_result\x18\x15 \x01(\v2%.spawnery.agent.v1alpha1.ErrandResultH\x00R\ferrandResultB\t\n" +
 	"\amessage\"\x98\x01\n" +
 	"\bNewcomer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
@@ -4223,7 +4863,42 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\rMakeWayResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x03way\x18\x02 \x01(\x0e2\x1c.spawnery.agent.v1alpha1.WayR\x03way\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"s\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xf3\x03\n" +
+	"\x06Errand\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12I\n" +
+	"\flist_players\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ListPlayersH\x00R\vlistPlayers\x12F\n" +
+	"\vfind_player\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.FindPlayerH\x00R\n" +
+	"findPlayer\x12F\n" +
+	"\vsend_player\x18\x04 \x01(\v2#.spawnery.agent.v1alpha1.SendPlayerH\x00R\n" +
+	"sendPlayer\x12I\n" +
+	"\ftell_players\x18\x05 \x01(\v2$.spawnery.agent.v1alpha1.TellPlayersH\x00R\vtellPlayers\x12X\n" +
+	"\x11disconnect_player\x18\x06 \x01(\v2).spawnery.agent.v1alpha1.DisconnectPlayerH\x00R\x10disconnectPlayer\x12O\n" +
+	"\x0eplugin_payload\x18\a \x01(\v2&.spawnery.agent.v1alpha1.PluginPayloadH\x00R\rpluginPayloadB\b\n" +
+	"\x06errand\"\r\n" +
+	"\vListPlayers\"E\n" +
+	"\n" +
+	"FindPlayer\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\"U\n" +
+	"\n" +
+	"SendPlayer\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"Z\n" +
+	"\vTellPlayers\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"c\n" +
+	"\x10DisconnectPlayer\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"|\n" +
+	"\rPluginPayload\x127\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x18\n" +
+	"\aservers\x18\x02 \x03(\tR\aservers\x12\x18\n" +
+	"\apayload\x18\x03 \x01(\fR\apayload\"\xca\x01\n" +
+	"\fErrandResult\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
+	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12<\n" +
+	"\x06roster\x18\x04 \x03(\v2$.spawnery.agent.v1alpha1.RosterEntryR\x06roster\x12\x18\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\"s\n" +
 	"\rConnectResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
@@ -4262,7 +4937,7 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fwithout_seat\x18\x03 \x01(\x05R\vwithoutSeat\"k\n" +
 	"\x11ForwardingProblem\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12>\n" +
-	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xb3\x03\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xbc\x04\n" +
 	"\n" +
 	"ProxyOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
@@ -4271,13 +4946,15 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnect\x12R\n" +
 	"\x0fnewcomer_answer\x18\n" +
 	" \x01(\v2'.spawnery.agent.v1alpha1.NewcomerAnswerH\x00R\x0enewcomerAnswer\x12=\n" +
-	"\bmake_way\x18\v \x01(\v2 .spawnery.agent.v1alpha1.MakeWayH\x00R\amakeWayB\a\n" +
+	"\bmake_way\x18\v \x01(\v2 .spawnery.agent.v1alpha1.MakeWayH\x00R\amakeWay\x129\n" +
+	"\x06errand\x18\x14 \x01(\v2\x1f.spawnery.agent.v1alpha1.ErrandH\x00R\x06errand\x12L\n" +
+	"\rerrand_result\x18\x15 \x01(\v2%.spawnery.agent.v1alpha1.ErrandResultH\x00R\ferrandResultB\a\n" +
 	"\x05order\"{\n" +
 	"\fConnectOrder\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\x06player\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x06player\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x04 \x01(\tR\x02to\"\xd8\a\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"\x81\b\n" +
 	"\rProxySettings\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\tR\anetwork\x12\x1f\n" +
 	"\vonline_mode\x18\x02 \x01(\bR\n" +
@@ -4302,7 +4979,8 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\bcommands\x18\x15 \x01(\v2!.spawnery.agent.v1alpha1.CommandsR\bcommands\x12=\n" +
 	"\btransfer\x18\x19 \x01(\v2!.spawnery.agent.v1alpha1.TransferR\btransfer\x12\x1f\n" +
 	"\vfavicon_key\x18\x1e \x01(\tR\n" +
-	"faviconKeyB\v\n" +
+	"faviconKey\x12'\n" +
+	"\x0ffallback_locale\x18! \x01(\tR\x0efallbackLocaleB\v\n" +
 	"\t_max_held\"g\n" +
 	"\bTransfer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12)\n" +
@@ -4396,12 +5074,13 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\n" +
 	"WAY_TRYING\x10\x02\x12\r\n" +
 	"\tWAY_TAKEN\x10\x03\x12\x11\n" +
-	"\rWAY_OVERTAKEN\x10\x04*]\n" +
+	"\rWAY_OVERTAKEN\x10\x04*w\n" +
 	"\n" +
 	"ConfigPart\x12\x1b\n" +
 	"\x17CONFIG_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CONFIG_PART_FAVICON\x10\x01\x12\x19\n" +
-	"\x15CONFIG_PART_PROTOCOLS\x10\x02*k\n" +
+	"\x15CONFIG_PART_PROTOCOLS\x10\x02\x12\x18\n" +
+	"\x14CONFIG_PART_MESSAGES\x10\x03*k\n" +
 	"\x0fRoutingStrategy\x12 \n" +
 	"\x1cROUTING_STRATEGY_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17ROUTING_STRATEGY_SPREAD\x10\x01\x12\x19\n" +
@@ -4433,7 +5112,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -4467,29 +5146,37 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*NewcomerAnswer)(nil),        // 29: spawnery.agent.v1alpha1.NewcomerAnswer
 	(*MakeWay)(nil),               // 30: spawnery.agent.v1alpha1.MakeWay
 	(*MakeWayResult)(nil),         // 31: spawnery.agent.v1alpha1.MakeWayResult
-	(*ConnectResult)(nil),         // 32: spawnery.agent.v1alpha1.ConnectResult
-	(*ProxyReport)(nil),           // 33: spawnery.agent.v1alpha1.ProxyReport
-	(*LoginOrigins)(nil),          // 34: spawnery.agent.v1alpha1.LoginOrigins
-	(*ConfigProblem)(nil),         // 35: spawnery.agent.v1alpha1.ConfigProblem
-	(*RosterEntry)(nil),           // 36: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 37: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 38: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 39: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 40: spawnery.agent.v1alpha1.ProxyOrder
-	(*ConnectOrder)(nil),          // 41: spawnery.agent.v1alpha1.ConnectOrder
-	(*ProxySettings)(nil),         // 42: spawnery.agent.v1alpha1.ProxySettings
-	(*Transfer)(nil),              // 43: spawnery.agent.v1alpha1.Transfer
-	(*RateLimits)(nil),            // 44: spawnery.agent.v1alpha1.RateLimits
-	(*Commands)(nil),              // 45: spawnery.agent.v1alpha1.Commands
-	(*ProxyProtocol)(nil),         // 46: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 47: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 48: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 49: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 50: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 51: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 52: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 53: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
+	(*Errand)(nil),                // 32: spawnery.agent.v1alpha1.Errand
+	(*ListPlayers)(nil),           // 33: spawnery.agent.v1alpha1.ListPlayers
+	(*FindPlayer)(nil),            // 34: spawnery.agent.v1alpha1.FindPlayer
+	(*SendPlayer)(nil),            // 35: spawnery.agent.v1alpha1.SendPlayer
+	(*TellPlayers)(nil),           // 36: spawnery.agent.v1alpha1.TellPlayers
+	(*DisconnectPlayer)(nil),      // 37: spawnery.agent.v1alpha1.DisconnectPlayer
+	(*PluginPayload)(nil),         // 38: spawnery.agent.v1alpha1.PluginPayload
+	(*ErrandResult)(nil),          // 39: spawnery.agent.v1alpha1.ErrandResult
+	(*ConnectResult)(nil),         // 40: spawnery.agent.v1alpha1.ConnectResult
+	(*ProxyReport)(nil),           // 41: spawnery.agent.v1alpha1.ProxyReport
+	(*LoginOrigins)(nil),          // 42: spawnery.agent.v1alpha1.LoginOrigins
+	(*ConfigProblem)(nil),         // 43: spawnery.agent.v1alpha1.ConfigProblem
+	(*RosterEntry)(nil),           // 44: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 45: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 46: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 47: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 48: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 49: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 50: spawnery.agent.v1alpha1.ProxySettings
+	(*Transfer)(nil),              // 51: spawnery.agent.v1alpha1.Transfer
+	(*RateLimits)(nil),            // 52: spawnery.agent.v1alpha1.RateLimits
+	(*Commands)(nil),              // 53: spawnery.agent.v1alpha1.Commands
+	(*ProxyProtocol)(nil),         // 54: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 55: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 56: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 57: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 58: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 59: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 60: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 61: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 62: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	9,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
@@ -4504,72 +5191,89 @@ var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
 	11, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
 	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
 	20, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	54, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	54, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	62, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	62, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
 	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
 	11, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	54, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	62, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
 	11, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
 	10, // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
 	24, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
 	26, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
 	25, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	49, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	57, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
 	19, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
 	11, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
 	9,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	33, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	32, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
+	41, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	40, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
 	28, // 29: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
 	31, // 30: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
-	11, // 31: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
-	3,  // 32: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
-	4,  // 33: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
-	11, // 34: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
-	3,  // 35: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
-	4,  // 36: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
-	0,  // 37: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	54, // 38: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	36, // 39: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	37, // 40: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	38, // 41: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	39, // 42: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	54, // 43: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	35, // 44: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
-	34, // 45: spawnery.agent.v1alpha1.ProxyReport.login_origins:type_name -> spawnery.agent.v1alpha1.LoginOrigins
-	5,  // 46: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
-	11, // 47: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 48: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	10, // 49: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	42, // 50: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	49, // 51: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	41, // 52: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
-	29, // 53: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
-	30, // 54: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
-	11, // 55: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 56: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	48, // 57: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	47, // 58: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	46, // 59: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	44, // 60: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	45, // 61: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
-	43, // 62: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	53, // 63: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	51, // 64: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	50, // 65: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	52, // 66: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	7,  // 67: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	8,  // 68: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	12, // 69: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	27, // 70: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	23, // 71: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	40, // 72: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	71, // [71:73] is the sub-list for method output_type
-	69, // [69:71] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	32, // 31: spawnery.agent.v1alpha1.ProxyMessage.errand:type_name -> spawnery.agent.v1alpha1.Errand
+	39, // 32: spawnery.agent.v1alpha1.ProxyMessage.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
+	11, // 33: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,  // 34: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,  // 35: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
+	11, // 36: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,  // 37: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,  // 38: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
+	33, // 39: spawnery.agent.v1alpha1.Errand.list_players:type_name -> spawnery.agent.v1alpha1.ListPlayers
+	34, // 40: spawnery.agent.v1alpha1.Errand.find_player:type_name -> spawnery.agent.v1alpha1.FindPlayer
+	35, // 41: spawnery.agent.v1alpha1.Errand.send_player:type_name -> spawnery.agent.v1alpha1.SendPlayer
+	36, // 42: spawnery.agent.v1alpha1.Errand.tell_players:type_name -> spawnery.agent.v1alpha1.TellPlayers
+	37, // 43: spawnery.agent.v1alpha1.Errand.disconnect_player:type_name -> spawnery.agent.v1alpha1.DisconnectPlayer
+	38, // 44: spawnery.agent.v1alpha1.Errand.plugin_payload:type_name -> spawnery.agent.v1alpha1.PluginPayload
+	11, // 45: spawnery.agent.v1alpha1.FindPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 46: spawnery.agent.v1alpha1.SendPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 47: spawnery.agent.v1alpha1.TellPlayers.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 48: spawnery.agent.v1alpha1.DisconnectPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11, // 49: spawnery.agent.v1alpha1.PluginPayload.player:type_name -> spawnery.agent.v1alpha1.Player
+	0,  // 50: spawnery.agent.v1alpha1.ErrandResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	44, // 51: spawnery.agent.v1alpha1.ErrandResult.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	0,  // 52: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	62, // 53: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	44, // 54: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	45, // 55: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	46, // 56: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	47, // 57: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	62, // 58: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	43, // 59: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
+	42, // 60: spawnery.agent.v1alpha1.ProxyReport.login_origins:type_name -> spawnery.agent.v1alpha1.LoginOrigins
+	5,  // 61: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
+	11, // 62: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,  // 63: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	10, // 64: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	50, // 65: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	57, // 66: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	49, // 67: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	29, // 68: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
+	30, // 69: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
+	32, // 70: spawnery.agent.v1alpha1.ProxyOrder.errand:type_name -> spawnery.agent.v1alpha1.Errand
+	39, // 71: spawnery.agent.v1alpha1.ProxyOrder.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
+	11, // 72: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	6,  // 73: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	56, // 74: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	55, // 75: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	54, // 76: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	52, // 77: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	53, // 78: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
+	51, // 79: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	61, // 80: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	59, // 81: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	58, // 82: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	60, // 83: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	7,  // 84: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	8,  // 85: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	12, // 86: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	27, // 87: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	23, // 88: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	48, // 89: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	88, // [88:90] is the sub-list for method output_type
+	86, // [86:88] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -4606,24 +5310,36 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyMessage_ConnectResult)(nil),
 		(*ProxyMessage_Newcomer)(nil),
 		(*ProxyMessage_MakeWayResult)(nil),
+		(*ProxyMessage_Errand)(nil),
+		(*ProxyMessage_ErrandResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[23].OneofWrappers = []any{
+		(*Errand_ListPlayers)(nil),
+		(*Errand_FindPlayer)(nil),
+		(*Errand_SendPlayer)(nil),
+		(*Errand_TellPlayers)(nil),
+		(*Errand_DisconnectPlayer)(nil),
+		(*Errand_PluginPayload)(nil),
+	}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[39].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 		(*ProxyOrder_Connect)(nil),
 		(*ProxyOrder_NewcomerAnswer)(nil),
 		(*ProxyOrder_MakeWay)(nil),
+		(*ProxyOrder_Errand)(nil),
+		(*ProxyOrder_ErrandResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[33].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[44].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[41].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   45,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -71,8 +71,8 @@ type World struct {
 	Commands Commands
 	Grants   Grants
 	// Words are the network's own; nil: there are none.
-	Words Words
-	Plugins  Plugins
+	Words   Words
+	Plugins Plugins
 	// Moved is told when a player came, went or moved. It must not block.
 	Moved func()
 	// Judged is told what forwarding state a login to a server met.

@@ -96,8 +96,7 @@ func wire(on *tape) *mcproto.Conn {
 // playing is a player in the world of one server.
 func playing(t testing.TB, client, server *tape) (*Player, *link) {
 	t.Helper()
-	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Moved: func() {}, Sent: NewSent(), Meter: nobody{}}, &login.Client{
-	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Plugins: nobody{}, Moved: func() {}, Sent: NewSent()}, &login.Client{
+	p := New(&World{Clock: clock.RealClock{}, Commands: nobody{}, Grants: nobody{}, Plugins: nobody{}, Moved: func() {}, Sent: NewSent(), Meter: nobody{}}, &login.Client{
 		Conn: wire(client), Protocol: protocol(t), Profile: mcproto.Profile{Name: "Ada", ID: uuid.New()},
 	}, login.Offline, netip.Addr{})
 	l := newLink(&placing.Place{Server: &agentv1alpha1.DirectoryServer{Name: "lobby-a"}}, wire(server), protocol(t))
