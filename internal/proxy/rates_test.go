@@ -60,7 +60,11 @@ func TestLoginsOfAnAddressAreRationed(t *testing.T) {
 		t.Errorf("got %q, want %q", got, why)
 	}
 	p.shows(t, `spawnery_proxy_refused_connections_total{limit="login_rate"} 1`)
-	p.shows(t, `spawnery_proxy_logins_total{outcome="rate_limited"} 1`)
+	// The client may read why before the proxy counts it.
+	n.eventually("it is counted", func() bool {
+		_, body := p.get(t, "/metrics")
+		return strings.Contains(body, `spawnery_proxy_logins_total{outcome="rate_limited"} 1`)
+	})
 	n.configure(func(s *agentv1alpha1.ProxySettings) { s.RateLimits.ExemptCidrs = []string{"127.0.0.1/32"} })
 	for i := range 30 {
 		n.bot(p, fmt.Sprint("Eve", i))
