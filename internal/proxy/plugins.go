@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/time/rate"
+
 	"github.com/spawnery/spawnery-operator/internal/mcproto"
 	"github.com/spawnery/spawnery-operator/internal/proxy/bungee"
 	"github.com/spawnery/spawnery-operator/internal/proxy/messages"
@@ -24,10 +26,19 @@ type plugins struct {
 	proxy *Proxy
 	// tasks are what takes a while.
 	tasks chan func(context.Context)
+	// broadcasts bound what everybody reads, over all connections: each is work
+	// for every player of the proxy.
+	broadcasts *rate.Limiter
 }
 
+// broadcastsPerSecond and broadcastBurst are more than anybody reads.
+const (
+	broadcastsPerSecond = 20
+	broadcastBurst      = 100
+)
+
 func newPlugins(p *Proxy) *plugins {
-	return &plugins{proxy: p, tasks: make(chan func(context.Context), pluginTasks)}
+	return &plugins{proxy: p, tasks: make(chan func(context.Context), pluginTasks), broadcasts: rate.NewLimiter(broadcastsPerSecond, broadcastBurst)}
 }
 
 // work does what takes a while until ctx ends.

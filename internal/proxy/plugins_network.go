@@ -169,6 +169,9 @@ func (d *plugins) message(via session.Via, r bungee.Request) outcome {
 	}
 	tell := &agentv1alpha1.TellPlayers{Text: line.JSON(textProtocol)}
 	if r.Player == bungee.All {
+		if !d.broadcasts.AllowN(d.proxy.config.Clock.Now(), 1) {
+			return pluginRefused
+		}
 		for _, player := range d.proxy.roster.all() {
 			player.Hear(line)
 		}

@@ -353,3 +353,24 @@ func TestAPluginThatFloodsIsHeardWithinBounds(t *testing.T) {
 	}
 	n.unharmed()
 }
+
+func TestWhatEverybodyReadsIsBoundedOverAllConnections(t *testing.T) {
+	n := newNetwork(t)
+	lobby := n.add("lobby-a", rig{})
+	p := n.front()
+	p.plugins.broadcasts.SetLimit(0)
+	p.plugins.broadcasts.SetBurst(1)
+	ada, ben := n.joined(p, "Ada", "lobby-a"), n.joined(p, "Ben", "lobby-a")
+	n.plugin(lobby, "Ada", spoken("Message", "ALL", "first"))
+	n.hears(ben, "first")
+	n.plugin(lobby, "Ben", spoken("Message", "ALL", "second"))
+	n.eventually("one is refused", func() bool { return p.counted(bungee.Message, pluginRefused) == 1 })
+	n.plugin(lobby, "Ben", spoken("Message", "Ada", "third"))
+	n.hears(ada, "third")
+	for _, line := range ada.Lines() {
+		if strings.Contains(line, "second") {
+			t.Errorf("heard %q", ada.Lines())
+		}
+	}
+	n.unharmed()
+}

@@ -38,6 +38,9 @@ type link struct {
 	// words that change what the server expects next.
 	hearing sync.Mutex
 	hears   mcproto.State
+	// plays tells of hears without waiting: hearing is held while a server is
+	// written to that may take nothing.
+	plays atomic.Bool
 
 	// Of its reader, and of the director once done is closed.
 	state   mcproto.State // of what it sends

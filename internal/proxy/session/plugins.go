@@ -52,11 +52,7 @@ func (v Via) Server() string { return v.link.name }
 
 // Plays reports whether the player is in the server's world, or about to enter
 // it: before that no plugin listens.
-func (v Via) Plays() bool {
-	v.link.hearing.Lock()
-	defer v.link.hearing.Unlock()
-	return v.link.hears == mcproto.StatePlay
-}
+func (v Via) Plays() bool { return v.link.plays.Load() }
 
 // Send queues a message to the plugins of the server, in the order of the calls,
 // and does not wait. False: too much waits for this server already.
@@ -173,6 +169,7 @@ func (p *Player) turn(to mcproto.State, who asker, asked bool, f *mcproto.Frame)
 	defer l.hearing.Unlock()
 	p.answer(who, asked, f)
 	l.hears = to
+	l.plays.Store(to == mcproto.StatePlay)
 	p.queueTo(l, l.pluginMessage(p.client.Protocol), registration)
 }
 
