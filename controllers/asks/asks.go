@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package asks carries out what the plugins of servers ask the manager for.
-// Whose ask it is follows from the session alone, and everything is bounded and
+// Package asks carries out what the plugins of servers, and staff in the game,
+// ask the manager for. Whose ask it is follows from the session alone, and everything is bounded and
 // told as an event.
 package asks
 
@@ -41,6 +41,12 @@ type Sessions interface {
 	Answer(asked sessions.Asked, answer *agentv1alpha1.Answer)
 	// Connect has a proxy move a player, waits for it, and says whom it moved.
 	Connect(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player)
+	// AnswerCloud says what became of what a player wants.
+	AnswerCloud(asked sessions.Asked, answer *agentv1alpha1.CloudAnswer)
+	// MovePlayers has proxies move players, waits for it, and says whom they moved.
+	MovePlayers(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.CloudAnswer, []*agentv1alpha1.Player)
+	// NamePlayers says who is on which server.
+	NamePlayers(asked sessions.Asked) *agentv1alpha1.CloudAnswer
 }
 
 // Office carries asks out while this manager leads.
@@ -85,6 +91,10 @@ func (o *Office) CarryOut(ctx context.Context) error {
 	asked, err := o.Sessions.NextAsk(ctx)
 	if err != nil {
 		return err
+	}
+	if asked.Cloud != nil {
+		o.answerStaff(ctx, asked)
+		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	by, err := o.observe(bounded, asked)
@@ -186,9 +196,4 @@ func called(player *agentv1alpha1.Player) string {
 }
 
 // size says who decides how many servers the group has.
-func (a asker) size() allowance.Size {
-	if a.group.Spec.Type == v1alpha1.GroupPersistent {
-		return allowance.Fixed
-	}
-	return allowance.Scaled
-}
+func (a asker) size() allowance.Size { return sizeOf(&a.group) }

@@ -99,8 +99,13 @@ func (o *Office) addBoost(ctx context.Context, by asker, ask *agentv1alpha1.AddB
 
 // boostName is a name of the group that no other ask leads to.
 func boostName(by asker) string {
-	digest := sha256.Sum256([]byte(by.server.Status.PodUID + "/" + by.id))
-	return by.group.Name + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(digest[:])[:10])
+	return by.group.Name + "-" + drawnFrom(by.server.Status.PodUID+"/"+by.id)
+}
+
+// drawnFrom is the end of a name that follows from an ask.
+func drawnFrom(ask string) string {
+	digest := sha256.Sum256([]byte(ask))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(digest[:])[:10])
 }
 
 func buildBoost(by asker, name string, replicas int32, until time.Time) *v1alpha1.ScaleBoost {

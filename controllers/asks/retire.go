@@ -28,18 +28,31 @@ func (o *Office) retire(ctx context.Context, by asker) (*agentv1alpha1.Answer, e
 	if wish.Phase == allowance.Leaving {
 		return verdict(agentv1alpha1.Verdict_VERDICT_DONE, ""), nil
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": by.server.UID, "resourceVersion": by.server.ResourceVersion},
-		"spec":     map[string]any{"retireReason": v1alpha1.RetireRequested},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("render the reason to retire %s: %w", by.server.Name, err)
-	}
-	if err := o.Client.Patch(ctx, by.server.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner); err != nil {
-		return nil, fmt.Errorf("write the reason to retire %s: %w", by.server.Name, err)
+	if err := o.setRetireReason(ctx, &by.server, v1alpha1.RetireRequested); err != nil {
+		return nil, err
 	}
 	retired.Tell(ctx, o.Events, &by.group, &by.server, "a plugin of it asked for that")
 	return verdict(agentv1alpha1.Verdict_VERDICT_DONE, ""), nil
+}
+
+// setRetireReason writes the reason, or removes it, on the very Server that was
+// read.
+func (o *Office) setRetireReason(ctx context.Context, server *v1alpha1.Server, reason v1alpha1.RetireReason) error {
+	var value any // null removes the field
+	if reason != v1alpha1.RetireNone {
+		value = reason
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": server.UID, "resourceVersion": server.ResourceVersion},
+		"spec":     map[string]any{"retireReason": value},
+	})
+	if err != nil {
+		return fmt.Errorf("render the reason to retire %s: %w", server.Name, err)
+	}
+	if err := o.Client.Patch(ctx, server.DeepCopy(), client.RawPatch(types.MergePatchType, patch), fieldOwner); err != nil {
+		return fmt.Errorf("write the reason to retire %s: %w", server.Name, err)
+	}
+	return nil
 }
 
 // phaseOf takes a server that somebody retired or deleted for one that leaves.

@@ -7,6 +7,9 @@ import (
 	"net"
 	"strconv"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
@@ -26,10 +29,7 @@ func directoryOf(seen observation) sessions.Directory {
 	for i := range seen.serverGroups {
 		group := &seen.serverGroups[i]
 		groups[group.Name] = group
-		directory.Groups = append(directory.Groups, &agentv1alpha1.DirectoryGroup{
-			Name: group.Name, DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
-			JoinPermission: joinPermissionOf(group),
-		})
+		directory.Groups = append(directory.Groups, groupOf(group))
 	}
 	for _, server := range seen.servers {
 		if ptr.Deref(server.Status.WasRegistered, false) && server.Status.Address != "" {
@@ -38,6 +38,35 @@ func directoryOf(seen observation) sessions.Directory {
 	}
 	directory.Players = seen.players
 	return directory
+}
+
+// groupOf describes one group.
+func groupOf(group *v1alpha1.ServerGroup) *agentv1alpha1.DirectoryGroup {
+	is := &agentv1alpha1.DirectoryGroup{
+		Name: group.Name, DisplayName: cmp.Or(group.Spec.DisplayName, group.Name),
+		JoinPermission: joinPermissionOf(group), Type: string(group.Spec.Type),
+		Boosted: ptr.Deref(group.Status.BoostedReplicas, 0), Pinned: group.Status.PinnedReplicas, Trouble: troubleOf(group),
+	}
+	if group.Spec.Type == v1alpha1.GroupPersistent {
+		is.MinServers = ptr.Deref(group.Spec.Replicas, 0)
+		is.MaxServers = is.MinServers
+	} else {
+		is.MinServers, is.MaxServers = ptr.Deref(group.Spec.Scaling.MinReplicas, 0), group.Spec.Scaling.MaxReplicas
+	}
+	if until := group.Status.PinnedUntil; until != nil {
+		is.PinnedUntil = timestamppb.New(until.Time)
+	}
+	return is
+}
+
+// troubleOf is why a group does not have the servers that it should.
+func troubleOf(group *v1alpha1.ServerGroup) string {
+	for _, kind := range []string{v1alpha1.ConditionDegraded, v1alpha1.ConditionBackingOff, v1alpha1.ConditionScalingLimited} {
+		if condition := meta.FindStatusCondition(group.Status.Conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
+			return condition.Message
+		}
+	}
+	return ""
 }
 
 // joinPermissionOf is nil where everybody may join.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package allowance bounds what a plugin may ask for in the name of its server:
-// boosts of the server's own group, and the retirement of the server itself.
+// boosts of the server's own group, and the retirement of the server itself; and
+// what staff may ask for in the game, of any group.
 package allowance
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -18,6 +20,9 @@ const (
 	// BoostsPerServer and BoostsPerGroup are how many live boosts one server,
 	// and all servers of a group, may have made.
 	BoostsPerServer, BoostsPerGroup = 3, 16
+	// BoostsByStaff is how many live boosts of one group staff may have made in
+	// the game.
+	BoostsByStaff = 32
 	// RetireAfter is how long a server has to have been ready before it may
 	// retire itself: one that did so at its start would be replaced for ever.
 	RetireAfter = time.Minute
@@ -88,11 +93,13 @@ type Group struct {
 	// MadeByServers is how many of those its servers made, and MadeByThis how
 	// many this one made.
 	MadeByServers, MadeByThis int
+	// MadeByStaff is how many live boosts of any mode were made in the game.
+	MadeByStaff int
 }
 
 // Boost is what is asked for.
 type Boost struct {
-	// Server asks.
+	// Server asks; empty: staff does.
 	Server   string
 	Replicas int
 	// For is how long it lasts; 0: DefaultFor.
@@ -101,25 +108,61 @@ type Boost struct {
 
 // Admit says when a boost that is granted now ends, or why it is not granted.
 func (b Boost) Admit(group Group, now time.Time) (time.Time, *Denial) {
-	lasts := b.For
-	if lasts == 0 {
-		lasts = DefaultFor
-	}
+	lasts := cmp.Or(b.For, DefaultFor)
 	floor := group.Min + group.Boosted + b.Replicas
 	switch {
 	case b.Replicas < 1:
 		return time.Time{}, deny(Malformed, "replicas is %d and has to be at least 1", b.Replicas)
 	case lasts < time.Second || lasts > LongestFor:
-		return time.Time{}, deny(Malformed, "a boost lasts at least a second and at most seven days, and %s was asked for", lasts)
+		return time.Time{}, tooLong(lasts)
 	case group.Size == Fixed:
-		return time.Time{}, deny(Unsuited, "%s is persistent: its owner's replicas say how many servers it has, and a boost moves nothing there", group.Name)
+		return time.Time{}, fixed(group)
 	case group.MadeByThis >= BoostsPerServer:
 		return time.Time{}, deny(TooMany, "%s has made %d boosts that still last, the most a server may have; end one first", b.Server, group.MadeByThis)
 	case group.MadeByServers >= BoostsPerGroup:
 		return time.Time{}, deny(TooMany, "the servers of %s have made %d boosts that still last, the most they may have; end one first", group.Name, group.MadeByServers)
+	case b.Server == "" && group.MadeByStaff >= BoostsByStaff:
+		return time.Time{}, tooManyByStaff(group)
 	case floor > group.Max:
 		return time.Time{}, deny(Beyond, "%d more than minReplicas %d and live boosts of %d are %d servers, and maxReplicas of %s is %d",
 			b.Replicas, group.Min, group.Boosted, floor, group.Name, group.Max)
+	}
+	return now.Add(lasts), nil
+}
+
+func tooLong(lasts time.Duration) *Denial {
+	return deny(Malformed, "a boost lasts at least a second and at most seven days, and %s was asked for", lasts)
+}
+
+func fixed(group Group) *Denial {
+	return deny(Unsuited, "%s is persistent: its owner's replicas say how many servers it has, and a boost moves nothing there", group.Name)
+}
+
+func tooManyByStaff(group Group) *Denial {
+	return deny(TooMany, "%d boosts of %s still last that were made in the game, the most there may be; /cloud stop %s ends them", group.MadeByStaff, group.Name, group.Name)
+}
+
+// Pin is a number of servers that staff wants a group held at.
+type Pin struct {
+	Replicas int
+	// For is how long it lasts; 0: DefaultFor.
+	For time.Duration
+}
+
+// Admit says when a pin that is granted now ends, or why it is not granted.
+func (p Pin) Admit(group Group, now time.Time) (time.Time, *Denial) {
+	lasts := cmp.Or(p.For, DefaultFor)
+	switch {
+	case p.Replicas < 0:
+		return time.Time{}, deny(Malformed, "a group is held at 0 servers or more, and %d was asked for", p.Replicas)
+	case lasts < time.Second || lasts > LongestFor:
+		return time.Time{}, tooLong(lasts)
+	case group.Size == Fixed:
+		return time.Time{}, fixed(group)
+	case group.MadeByStaff >= BoostsByStaff:
+		return time.Time{}, tooManyByStaff(group)
+	case p.Replicas > group.Max:
+		return time.Time{}, deny(Beyond, "%d servers are more than maxReplicas of %s, which is %d", p.Replicas, group.Name, group.Max)
 	}
 	return now.Add(lasts), nil
 }
@@ -161,6 +204,15 @@ func (s Server) Retire(now time.Time) *Denial {
 	case now.Sub(s.ReadySince) < RetireAfter:
 		return deny(TooSoon, "%s has been ready for %s only; a server retires once it has been ready for %s",
 			s.Name, now.Sub(s.ReadySince).Round(time.Second), RetireAfter)
+	}
+	return nil
+}
+
+// RetireByStaff says whether a server is to retire because staff wants it, or
+// why not.
+func (s Server) RetireByStaff() *Denial {
+	if s.Size == Fixed {
+		return deny(Unsuited, "%s is of the persistent group %s, where nothing takes its place: its owner's replicas say which servers it has", s.Name, s.Group)
 	}
 	return nil
 }

@@ -89,6 +89,8 @@ type Proxy struct {
 	newcomers newcomers
 	errands   *errands
 	plugins   *plugins
+	staff     staffDesk
+	console   *commands.Console
 	metrics   *metrics
 	clients   guard.Traffic
 	servers   guard.Traffic
@@ -134,13 +136,13 @@ func New(config Config, log logr.Logger) (*Proxy, error) {
 	}
 	p.errands, p.plugins = newErrands(config.Clock), newPlugins(p)
 	book := grants.NewBook(store, log)
-	p.book = book
+	p.book, p.console = book, commands.NewConsole(store, book, p)
 	p.metrics = newMetrics(p)
 	finder := placing.NewFinder(config.Clock, store, agents)
 	finder.Asked = p.metrics.seatAsked
 	p.world = &session.World{
 		Clock: config.Clock, Log: log, Store: store, Finder: finder, Traffic: &p.servers, Meter: p.metrics,
-		Secrets: config.Secrets, Tickets: tickets, Commands: commands.NewConsole(store, book), Grants: book, Words: said, Plugins: p.plugins,
+		Secrets: config.Secrets, Tickets: tickets, Commands: p.console, Grants: book, Words: said, Plugins: p.plugins,
 		Held: &p.held, Sent: session.NewSent(), Moved: p.moved, Judged: p.judged, Moves: make(chan struct{}, movesAtOnce),
 	}
 	return p, nil
@@ -182,6 +184,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	tasks.Go(func() error { return p.serve(serving) })
 	tasks.Go(func() error { return p.serveHTTP(serving) })
 	tasks.Go(func() error { p.moveOn(serving); return nil })
+	tasks.Go(func() error { p.tellNews(serving); return nil })
 	tasks.Go(func() error { p.sendOn(serving); return nil })
 	tasks.Go(func() error { p.given.Follow(serving, p.config.Clock, p.givenBy, p.moved); return nil })
 	tasks.Go(func() error { p.plugins.work(serving); return nil })

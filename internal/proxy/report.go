@@ -66,6 +66,13 @@ func (p *Proxy) peer() channelclient.ProxyPeer {
 			if p.orderAboutPlayers(ctx, order, answer) {
 				return
 			}
+			if welcome := order.GetWelcome(); welcome != nil {
+				p.staff.greeted(welcome, answer)
+			}
+			if answer := order.GetCloudAnswer(); answer != nil {
+				p.staff.answered(answer)
+				return
+			}
 			if settings := order.GetSettings(); settings != nil {
 				p.store.SetSettings(settings)
 			}

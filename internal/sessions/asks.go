@@ -31,14 +31,20 @@ const (
 	sendBurst = 100
 )
 
-// Asked is an ask, and whose it is.
+// Asked is an ask, and whose it is: a server's, or else of a player on a proxy.
 type Asked struct {
 	Pod ServerPod
 	Ask *agentv1alpha1.Ask
+
+	Proxy ProxyPod
+	Cloud *agentv1alpha1.CloudAsk
 }
 
 // group is the one the ask is about.
 func (a Asked) group() types.NamespacedName {
+	if a.Cloud != nil {
+		return types.NamespacedName{Namespace: a.Proxy.Pod.Namespace, Name: subject(a.Cloud)}
+	}
 	return types.NamespacedName{Namespace: a.Pod.Server.Namespace, Name: a.Pod.Group}
 }
 
@@ -61,7 +67,12 @@ type askedFor struct {
 
 // alone is true for what must not run beside others of its group: bounds are
 // counted on what there is.
-func (a Asked) alone() bool { return a.Ask.GetConnect() == nil }
+func (a Asked) alone() bool {
+	if a.Cloud != nil {
+		return subject(a.Cloud) != ""
+	}
+	return a.Ask.GetConnect() == nil
+}
 
 // questions are the asks that wait for somebody who carries them out. Those of
 // one group are carried out one after the other, but for moves of players.

@@ -92,6 +92,7 @@ type proxy struct {
 	newcomers newcomers
 	sayings   sayings
 	errands   errands
+	cloud     cloudAsks
 }
 
 // ProxySession is one session of a proxy.
@@ -177,6 +178,9 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 	if order := s.proxy.errands.next(); order != nil {
 		return order, 0
 	}
+	if answer := s.proxy.cloud.pickAnswer(); answer != nil {
+		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_CloudAnswer{CloudAnswer: answer}}, 0
+	}
 	order, wait := s.pickDirectory(now)
 	if order != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Directory{Directory: order}}, 0
@@ -229,6 +233,8 @@ func (s *ProxySession) Receive(message *agentv1alpha1.ProxyMessage) error {
 		return s.store.errand(s.proxy, said.Errand, now)
 	case *agentv1alpha1.ProxyMessage_ErrandResult:
 		s.store.errandDone(s.proxy, said.ErrandResult)
+	case *agentv1alpha1.ProxyMessage_CloudAsk:
+		return s.store.cloudAsked(s.proxy, said.CloudAsk, now)
 	}
 	return nil
 }

@@ -251,7 +251,7 @@ func TestOrdersOfAServerSessionComeInOrderAndAreRestated(t *testing.T) {
 	f.SetServerSettings("u", settings)
 	session := f.OpenServer(serverPod("u"), &agentv1alpha1.Hello{})
 	welcome := &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Welcome{Welcome: &agentv1alpha1.Welcome{
-		Version: "1.2.3", Capabilities: []string{"network", "boosts", "retire", "connect", "newcomers", "errands"}, ReportIntervalSeconds: 5,
+		Version: "1.2.3", Capabilities: []string{"network", "boosts", "retire", "connect", "newcomers", "errands", "cloud"}, ReportIntervalSeconds: 5,
 	}}}
 	stated := &agentv1alpha1.ServerOrder{Order: &agentv1alpha1.ServerOrder_Settings{Settings: settings}}
 	f.wantOrder(session, welcome)

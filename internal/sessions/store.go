@@ -124,8 +124,12 @@ func (s *Store) forget(uid types.UID) {
 
 func (s *Store) welcome() *agentv1alpha1.Welcome {
 	return &agentv1alpha1.Welcome{
-		Version:               s.version,
-		Capabilities:          []string{agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire, agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityNewcomers, agentv1alpha1.CapabilityErrands},
+		Version: s.version,
+		Capabilities: []string{
+			agentv1alpha1.CapabilityNetwork, agentv1alpha1.CapabilityBoosts, agentv1alpha1.CapabilityRetire,
+			agentv1alpha1.CapabilityConnect, agentv1alpha1.CapabilityNewcomers, agentv1alpha1.CapabilityErrands,
+			agentv1alpha1.CapabilityCloud,
+		},
 		ReportIntervalSeconds: int32(ReportInterval / time.Second),
 	}
 }

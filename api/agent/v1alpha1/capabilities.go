@@ -28,4 +28,6 @@ const (
 	// CapabilityErrands of a manager: it passes errands on. Of a proxy: it carries
 	// them out.
 	CapabilityErrands = "errands"
+	// CapabilityCloud of a manager: it takes a CloudAsk.
+	CapabilityCloud = "cloud"
 )

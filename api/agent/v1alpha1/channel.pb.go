@@ -1925,6 +1925,7 @@ type ProxyMessage struct {
 	//	*ProxyMessage_Hello
 	//	*ProxyMessage_Report
 	//	*ProxyMessage_ConnectResult
+	//	*ProxyMessage_CloudAsk
 	//	*ProxyMessage_Newcomer
 	//	*ProxyMessage_MakeWayResult
 	//	*ProxyMessage_Errand
@@ -1998,6 +1999,15 @@ func (x *ProxyMessage) GetConnectResult() *ConnectResult {
 	return nil
 }
 
+func (x *ProxyMessage) GetCloudAsk() *CloudAsk {
+	if x != nil {
+		if x, ok := x.Message.(*ProxyMessage_CloudAsk); ok {
+			return x.CloudAsk
+		}
+	}
+	return nil
+}
+
 func (x *ProxyMessage) GetNewcomer() *Newcomer {
 	if x != nil {
 		if x, ok := x.Message.(*ProxyMessage_Newcomer); ok {
@@ -2050,6 +2060,11 @@ type ProxyMessage_ConnectResult struct {
 	ConnectResult *ConnectResult `protobuf:"bytes,3,opt,name=connect_result,json=connectResult,proto3,oneof"`
 }
 
+type ProxyMessage_CloudAsk struct {
+	// Sent to managers that announced the capability "cloud" only.
+	CloudAsk *CloudAsk `protobuf:"bytes,40,opt,name=cloud_ask,json=cloudAsk,proto3,oneof"`
+}
+
 type ProxyMessage_Newcomer struct {
 	// Sent to managers that announced the capability "newcomers" only.
 	Newcomer *Newcomer `protobuf:"bytes,10,opt,name=newcomer,proto3,oneof"`
@@ -2073,6 +2088,8 @@ func (*ProxyMessage_Hello) isProxyMessage_Message() {}
 func (*ProxyMessage_Report) isProxyMessage_Message() {}
 
 func (*ProxyMessage_ConnectResult) isProxyMessage_Message() {}
+
+func (*ProxyMessage_CloudAsk) isProxyMessage_Message() {}
 
 func (*ProxyMessage_Newcomer) isProxyMessage_Message() {}
 
@@ -2895,6 +2912,659 @@ func (x *ErrandResult) GetAddress() string {
 	return ""
 }
 
+// CloudAsk is something that a player on this proxy wants of the manager, in the
+// game. The proxy has checked that they hold the permission; the manager bounds
+// it, and tells it as an event with the player's name. It is carried out once,
+// and answered by a CloudAnswer with the same id.
+type CloudAsk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 64 bytes, and unique among those of this pod: the same id is the same
+	// ask.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Who asks.
+	By *Player `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Types that are valid to be assigned to Ask:
+	//
+	//	*CloudAsk_ScaleGroup
+	//	*CloudAsk_StartServers
+	//	*CloudAsk_ResetGroup
+	//	*CloudAsk_StopBoosts
+	//	*CloudAsk_RetireServer
+	//	*CloudAsk_UnretireServer
+	//	*CloudAsk_MovePlayers
+	//	*CloudAsk_NamePlayers
+	Ask           isCloudAsk_Ask `protobuf_oneof:"ask"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloudAsk) Reset() {
+	*x = CloudAsk{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloudAsk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloudAsk) ProtoMessage() {}
+
+func (x *CloudAsk) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloudAsk.ProtoReflect.Descriptor instead.
+func (*CloudAsk) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CloudAsk) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CloudAsk) GetBy() *Player {
+	if x != nil {
+		return x.By
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetAsk() isCloudAsk_Ask {
+	if x != nil {
+		return x.Ask
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetScaleGroup() *ScaleGroup {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_ScaleGroup); ok {
+			return x.ScaleGroup
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetStartServers() *ScaleGroup {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_StartServers); ok {
+			return x.StartServers
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetResetGroup() *GroupName {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_ResetGroup); ok {
+			return x.ResetGroup
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetStopBoosts() *GroupName {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_StopBoosts); ok {
+			return x.StopBoosts
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetRetireServer() *ServerName {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_RetireServer); ok {
+			return x.RetireServer
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetUnretireServer() *ServerName {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_UnretireServer); ok {
+			return x.UnretireServer
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetMovePlayers() *MovePlayers {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_MovePlayers); ok {
+			return x.MovePlayers
+		}
+	}
+	return nil
+}
+
+func (x *CloudAsk) GetNamePlayers() *NamePlayers {
+	if x != nil {
+		if x, ok := x.Ask.(*CloudAsk_NamePlayers); ok {
+			return x.NamePlayers
+		}
+	}
+	return nil
+}
+
+type isCloudAsk_Ask interface {
+	isCloudAsk_Ask()
+}
+
+type CloudAsk_ScaleGroup struct {
+	// Holds a group at a number of servers for a while.
+	ScaleGroup *ScaleGroup `protobuf:"bytes,3,opt,name=scale_group,json=scaleGroup,proto3,oneof"`
+}
+
+type CloudAsk_StartServers struct {
+	// Adds servers to a group for a while.
+	StartServers *ScaleGroup `protobuf:"bytes,4,opt,name=start_servers,json=startServers,proto3,oneof"`
+}
+
+type CloudAsk_ResetGroup struct {
+	// Deletes the boosts of a group that hold it at a number.
+	ResetGroup *GroupName `protobuf:"bytes,5,opt,name=reset_group,json=resetGroup,proto3,oneof"`
+}
+
+type CloudAsk_StopBoosts struct {
+	// Deletes all boosts of a group.
+	StopBoosts *GroupName `protobuf:"bytes,6,opt,name=stop_boosts,json=stopBoosts,proto3,oneof"`
+}
+
+type CloudAsk_RetireServer struct {
+	// Has a server take nobody new, and go once it is empty.
+	RetireServer *ServerName `protobuf:"bytes,7,opt,name=retire_server,json=retireServer,proto3,oneof"`
+}
+
+type CloudAsk_UnretireServer struct {
+	// Takes that back.
+	UnretireServer *ServerName `protobuf:"bytes,8,opt,name=unretire_server,json=unretireServer,proto3,oneof"`
+}
+
+type CloudAsk_MovePlayers struct {
+	MovePlayers *MovePlayers `protobuf:"bytes,9,opt,name=move_players,json=movePlayers,proto3,oneof"`
+}
+
+type CloudAsk_NamePlayers struct {
+	// Asks who is on which server.
+	NamePlayers *NamePlayers `protobuf:"bytes,10,opt,name=name_players,json=namePlayers,proto3,oneof"`
+}
+
+func (*CloudAsk_ScaleGroup) isCloudAsk_Ask() {}
+
+func (*CloudAsk_StartServers) isCloudAsk_Ask() {}
+
+func (*CloudAsk_ResetGroup) isCloudAsk_Ask() {}
+
+func (*CloudAsk_StopBoosts) isCloudAsk_Ask() {}
+
+func (*CloudAsk_RetireServer) isCloudAsk_Ask() {}
+
+func (*CloudAsk_UnretireServer) isCloudAsk_Ask() {}
+
+func (*CloudAsk_MovePlayers) isCloudAsk_Ask() {}
+
+func (*CloudAsk_NamePlayers) isCloudAsk_Ask() {}
+
+// ScaleGroup is a number of servers of a group for a while.
+type ScaleGroup struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Group    string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Replicas int32                  `protobuf:"varint,2,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// How long it lasts, at most seven days. 0: an hour.
+	Seconds       int64 `protobuf:"varint,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScaleGroup) Reset() {
+	*x = ScaleGroup{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScaleGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScaleGroup) ProtoMessage() {}
+
+func (x *ScaleGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScaleGroup.ProtoReflect.Descriptor instead.
+func (*ScaleGroup) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ScaleGroup) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *ScaleGroup) GetReplicas() int32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *ScaleGroup) GetSeconds() int64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+// GroupName names a ServerGroup of the network.
+type GroupName struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupName) Reset() {
+	*x = GroupName{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupName) ProtoMessage() {}
+
+func (x *GroupName) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupName.ProtoReflect.Descriptor instead.
+func (*GroupName) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *GroupName) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+// ServerName names a Server of the network.
+type ServerName struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Server        string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerName) Reset() {
+	*x = ServerName{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerName) ProtoMessage() {}
+
+func (x *ServerName) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerName.ProtoReflect.Descriptor instead.
+func (*ServerName) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ServerName) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+// MovePlayers sends players of the network elsewhere. One who cannot be let in
+// there stays where they are.
+type MovePlayers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Who:
+	//
+	//	*MovePlayers_Player
+	//	*MovePlayers_Server
+	//	*MovePlayers_Everybody
+	Who isMovePlayers_Who `protobuf_oneof:"who"`
+	// Name of a Server or a ServerGroup of the network.
+	To            string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MovePlayers) Reset() {
+	*x = MovePlayers{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovePlayers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovePlayers) ProtoMessage() {}
+
+func (x *MovePlayers) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovePlayers.ProtoReflect.Descriptor instead.
+func (*MovePlayers) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *MovePlayers) GetWho() isMovePlayers_Who {
+	if x != nil {
+		return x.Who
+	}
+	return nil
+}
+
+func (x *MovePlayers) GetPlayer() *Player {
+	if x != nil {
+		if x, ok := x.Who.(*MovePlayers_Player); ok {
+			return x.Player
+		}
+	}
+	return nil
+}
+
+func (x *MovePlayers) GetServer() string {
+	if x != nil {
+		if x, ok := x.Who.(*MovePlayers_Server); ok {
+			return x.Server
+		}
+	}
+	return ""
+}
+
+func (x *MovePlayers) GetEverybody() *Everybody {
+	if x != nil {
+		if x, ok := x.Who.(*MovePlayers_Everybody); ok {
+			return x.Everybody
+		}
+	}
+	return nil
+}
+
+func (x *MovePlayers) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+type isMovePlayers_Who interface {
+	isMovePlayers_Who()
+}
+
+type MovePlayers_Player struct {
+	// By UUID where there is one, else by name.
+	Player *Player `protobuf:"bytes,1,opt,name=player,proto3,oneof"`
+}
+
+type MovePlayers_Server struct {
+	// Everybody who is on this Server.
+	Server string `protobuf:"bytes,2,opt,name=server,proto3,oneof"`
+}
+
+type MovePlayers_Everybody struct {
+	// Everybody who is on any.
+	Everybody *Everybody `protobuf:"bytes,3,opt,name=everybody,proto3,oneof"`
+}
+
+func (*MovePlayers_Player) isMovePlayers_Who() {}
+
+func (*MovePlayers_Server) isMovePlayers_Who() {}
+
+func (*MovePlayers_Everybody) isMovePlayers_Who() {}
+
+// Everybody is whoever is on a server of the network.
+type Everybody struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Everybody) Reset() {
+	*x = Everybody{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Everybody) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Everybody) ProtoMessage() {}
+
+func (x *Everybody) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Everybody.ProtoReflect.Descriptor instead.
+func (*Everybody) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+}
+
+// NamePlayers asks who is on which server.
+type NamePlayers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamePlayers) Reset() {
+	*x = NamePlayers{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamePlayers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamePlayers) ProtoMessage() {}
+
+func (x *NamePlayers) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamePlayers.ProtoReflect.Descriptor instead.
+func (*NamePlayers) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+}
+
+// CloudAnswer is what became of a CloudAsk.
+type CloudAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the ask.
+	Id      string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Verdict Verdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=spawnery.agent.v1alpha1.Verdict" json:"verdict,omitempty"`
+	// One sentence for a person. Empty when there is nothing to say.
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The boost that was made, or those that were deleted.
+	Boosts []*OwnBoost `protobuf:"bytes,4,rep,name=boosts,proto3" json:"boosts,omitempty"`
+	// Names of boosts of the group that somebody has made by hand, and that stay.
+	ByHand []string `protobuf:"bytes,5,rep,name=by_hand,json=byHand,proto3" json:"by_hand,omitempty"`
+	// How many players were moved, and how many stay where they are.
+	Moved  int32 `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`
+	Stayed int32 `protobuf:"varint,7,opt,name=stayed,proto3" json:"stayed,omitempty"`
+	// Who is on which server, at most 1000 of them.
+	Players       []*RosterEntry `protobuf:"bytes,8,rep,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloudAnswer) Reset() {
+	*x = CloudAnswer{}
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloudAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloudAnswer) ProtoMessage() {}
+
+func (x *CloudAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloudAnswer.ProtoReflect.Descriptor instead.
+func (*CloudAnswer) Descriptor() ([]byte, []int) {
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CloudAnswer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CloudAnswer) GetVerdict() Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return Verdict_VERDICT_UNSPECIFIED
+}
+
+func (x *CloudAnswer) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CloudAnswer) GetBoosts() []*OwnBoost {
+	if x != nil {
+		return x.Boosts
+	}
+	return nil
+}
+
+func (x *CloudAnswer) GetByHand() []string {
+	if x != nil {
+		return x.ByHand
+	}
+	return nil
+}
+
+func (x *CloudAnswer) GetMoved() int32 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+func (x *CloudAnswer) GetStayed() int32 {
+	if x != nil {
+		return x.Stayed
+	}
+	return 0
+}
+
+func (x *CloudAnswer) GetPlayers() []*RosterEntry {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
 // ConnectResult answers a ConnectOrder.
 type ConnectResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2909,7 +3579,7 @@ type ConnectResult struct {
 
 func (x *ConnectResult) Reset() {
 	*x = ConnectResult{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2921,7 +3591,7 @@ func (x *ConnectResult) String() string {
 func (*ConnectResult) ProtoMessage() {}
 
 func (x *ConnectResult) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[31]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2934,7 +3604,7 @@ func (x *ConnectResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResult.ProtoReflect.Descriptor instead.
 func (*ConnectResult) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{31}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ConnectResult) GetId() string {
@@ -2991,7 +3661,7 @@ type ProxyReport struct {
 
 func (x *ProxyReport) Reset() {
 	*x = ProxyReport{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3003,7 +3673,7 @@ func (x *ProxyReport) String() string {
 func (*ProxyReport) ProtoMessage() {}
 
 func (x *ProxyReport) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[32]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3016,7 +3686,7 @@ func (x *ProxyReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyReport.ProtoReflect.Descriptor instead.
 func (*ProxyReport) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{32}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ProxyReport) GetSampledAt() *timestamppb.Timestamp {
@@ -3101,7 +3771,7 @@ type LoginOrigins struct {
 
 func (x *LoginOrigins) Reset() {
 	*x = LoginOrigins{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3113,7 +3783,7 @@ func (x *LoginOrigins) String() string {
 func (*LoginOrigins) ProtoMessage() {}
 
 func (x *LoginOrigins) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[33]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3126,7 +3796,7 @@ func (x *LoginOrigins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginOrigins.ProtoReflect.Descriptor instead.
 func (*LoginOrigins) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{33}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LoginOrigins) GetLogins() int32 {
@@ -3158,7 +3828,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3840,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[34]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3853,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{34}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ConfigProblem) GetPart() ConfigPart {
@@ -3224,7 +3894,7 @@ type RosterEntry struct {
 
 func (x *RosterEntry) Reset() {
 	*x = RosterEntry{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3236,7 +3906,7 @@ func (x *RosterEntry) String() string {
 func (*RosterEntry) ProtoMessage() {}
 
 func (x *RosterEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[35]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3249,7 +3919,7 @@ func (x *RosterEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterEntry.ProtoReflect.Descriptor instead.
 func (*RosterEntry) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{35}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RosterEntry) GetPlayer() *Player {
@@ -3295,7 +3965,7 @@ type WaitingPlayers struct {
 
 func (x *WaitingPlayers) Reset() {
 	*x = WaitingPlayers{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3977,7 @@ func (x *WaitingPlayers) String() string {
 func (*WaitingPlayers) ProtoMessage() {}
 
 func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[36]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3990,7 @@ func (x *WaitingPlayers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingPlayers.ProtoReflect.Descriptor instead.
 func (*WaitingPlayers) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{36}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *WaitingPlayers) GetGroup() string {
@@ -3358,7 +4028,7 @@ type MoveProgress struct {
 
 func (x *MoveProgress) Reset() {
 	*x = MoveProgress{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +4040,7 @@ func (x *MoveProgress) String() string {
 func (*MoveProgress) ProtoMessage() {}
 
 func (x *MoveProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[37]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3383,7 +4053,7 @@ func (x *MoveProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveProgress.ProtoReflect.Descriptor instead.
 func (*MoveProgress) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{37}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MoveProgress) GetServer() string {
@@ -3419,7 +4089,7 @@ type ForwardingProblem struct {
 
 func (x *ForwardingProblem) Reset() {
 	*x = ForwardingProblem{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3431,7 +4101,7 @@ func (x *ForwardingProblem) String() string {
 func (*ForwardingProblem) ProtoMessage() {}
 
 func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[38]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3444,7 +4114,7 @@ func (x *ForwardingProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardingProblem.ProtoReflect.Descriptor instead.
 func (*ForwardingProblem) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{38}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ForwardingProblem) GetServer() string {
@@ -3470,6 +4140,7 @@ type ProxyOrder struct {
 	//	*ProxyOrder_Settings
 	//	*ProxyOrder_Directory
 	//	*ProxyOrder_Connect
+	//	*ProxyOrder_CloudAnswer
 	//	*ProxyOrder_NewcomerAnswer
 	//	*ProxyOrder_MakeWay
 	//	*ProxyOrder_Errand
@@ -3481,7 +4152,7 @@ type ProxyOrder struct {
 
 func (x *ProxyOrder) Reset() {
 	*x = ProxyOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3493,7 +4164,7 @@ func (x *ProxyOrder) String() string {
 func (*ProxyOrder) ProtoMessage() {}
 
 func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[39]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3506,7 +4177,7 @@ func (x *ProxyOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyOrder.ProtoReflect.Descriptor instead.
 func (*ProxyOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{39}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ProxyOrder) GetOrder() isProxyOrder_Order {
@@ -3547,6 +4218,15 @@ func (x *ProxyOrder) GetConnect() *ConnectOrder {
 	if x != nil {
 		if x, ok := x.Order.(*ProxyOrder_Connect); ok {
 			return x.Connect
+		}
+	}
+	return nil
+}
+
+func (x *ProxyOrder) GetCloudAnswer() *CloudAnswer {
+	if x != nil {
+		if x, ok := x.Order.(*ProxyOrder_CloudAnswer); ok {
+			return x.CloudAnswer
 		}
 	}
 	return nil
@@ -3609,6 +4289,10 @@ type ProxyOrder_Connect struct {
 	Connect *ConnectOrder `protobuf:"bytes,4,opt,name=connect,proto3,oneof"`
 }
 
+type ProxyOrder_CloudAnswer struct {
+	CloudAnswer *CloudAnswer `protobuf:"bytes,40,opt,name=cloud_answer,json=cloudAnswer,proto3,oneof"`
+}
+
 type ProxyOrder_NewcomerAnswer struct {
 	NewcomerAnswer *NewcomerAnswer `protobuf:"bytes,10,opt,name=newcomer_answer,json=newcomerAnswer,proto3,oneof"`
 }
@@ -3637,6 +4321,8 @@ func (*ProxyOrder_Directory) isProxyOrder_Order() {}
 
 func (*ProxyOrder_Connect) isProxyOrder_Order() {}
 
+func (*ProxyOrder_CloudAnswer) isProxyOrder_Order() {}
+
 func (*ProxyOrder_NewcomerAnswer) isProxyOrder_Order() {}
 
 func (*ProxyOrder_MakeWay) isProxyOrder_Order() {}
@@ -3662,7 +4348,7 @@ type ConnectOrder struct {
 
 func (x *ConnectOrder) Reset() {
 	*x = ConnectOrder{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +4360,7 @@ func (x *ConnectOrder) String() string {
 func (*ConnectOrder) ProtoMessage() {}
 
 func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[40]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +4373,7 @@ func (x *ConnectOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectOrder.ProtoReflect.Descriptor instead.
 func (*ConnectOrder) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{40}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ConnectOrder) GetId() string {
@@ -3780,7 +4466,7 @@ type ProxySettings struct {
 
 func (x *ProxySettings) Reset() {
 	*x = ProxySettings{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3792,7 +4478,7 @@ func (x *ProxySettings) String() string {
 func (*ProxySettings) ProtoMessage() {}
 
 func (x *ProxySettings) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[41]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3805,7 +4491,7 @@ func (x *ProxySettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxySettings.ProtoReflect.Descriptor instead.
 func (*ProxySettings) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{41}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ProxySettings) GetNetwork() string {
@@ -3974,7 +4660,7 @@ type Transfer struct {
 
 func (x *Transfer) Reset() {
 	*x = Transfer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3986,7 +4672,7 @@ func (x *Transfer) String() string {
 func (*Transfer) ProtoMessage() {}
 
 func (x *Transfer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[42]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3999,7 +4685,7 @@ func (x *Transfer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
 func (*Transfer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{42}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Transfer) GetAddress() string {
@@ -4041,7 +4727,7 @@ type RateLimits struct {
 
 func (x *RateLimits) Reset() {
 	*x = RateLimits{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4739,7 @@ func (x *RateLimits) String() string {
 func (*RateLimits) ProtoMessage() {}
 
 func (x *RateLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[43]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4752,7 @@ func (x *RateLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimits.ProtoReflect.Descriptor instead.
 func (*RateLimits) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{43}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RateLimits) GetLoginsPerSecond() int32 {
@@ -4114,7 +4800,7 @@ type Commands struct {
 
 func (x *Commands) Reset() {
 	*x = Commands{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4126,7 +4812,7 @@ func (x *Commands) String() string {
 func (*Commands) ProtoMessage() {}
 
 func (x *Commands) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[44]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4139,7 +4825,7 @@ func (x *Commands) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commands.ProtoReflect.Descriptor instead.
 func (*Commands) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{44}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Commands) GetNames() []string {
@@ -4161,7 +4847,7 @@ type ProxyProtocol struct {
 
 func (x *ProxyProtocol) Reset() {
 	*x = ProxyProtocol{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4173,7 +4859,7 @@ func (x *ProxyProtocol) String() string {
 func (*ProxyProtocol) ProtoMessage() {}
 
 func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[45]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4186,7 +4872,7 @@ func (x *ProxyProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProxyProtocol.ProtoReflect.Descriptor instead.
 func (*ProxyProtocol) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{45}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ProxyProtocol) GetTrustedCidrs() []string {
@@ -4209,7 +4895,7 @@ type ForcedHost struct {
 
 func (x *ForcedHost) Reset() {
 	*x = ForcedHost{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4221,7 +4907,7 @@ func (x *ForcedHost) String() string {
 func (*ForcedHost) ProtoMessage() {}
 
 func (x *ForcedHost) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[46]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4234,7 +4920,7 @@ func (x *ForcedHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedHost.ProtoReflect.Descriptor instead.
 func (*ForcedHost) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{46}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ForcedHost) GetHost() string {
@@ -4269,7 +4955,7 @@ type PermissionGroup struct {
 
 func (x *PermissionGroup) Reset() {
 	*x = PermissionGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4281,7 +4967,7 @@ func (x *PermissionGroup) String() string {
 func (*PermissionGroup) ProtoMessage() {}
 
 func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[47]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4294,7 +4980,7 @@ func (x *PermissionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermissionGroup.ProtoReflect.Descriptor instead.
 func (*PermissionGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{47}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PermissionGroup) GetName() string {
@@ -4354,7 +5040,7 @@ type Directory struct {
 
 func (x *Directory) Reset() {
 	*x = Directory{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4366,7 +5052,7 @@ func (x *Directory) String() string {
 func (*Directory) ProtoMessage() {}
 
 func (x *Directory) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[48]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4379,7 +5065,7 @@ func (x *Directory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Directory.ProtoReflect.Descriptor instead.
 func (*Directory) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{48}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Directory) GetRevision() uint64 {
@@ -4445,7 +5131,7 @@ type DirectoryProxies struct {
 
 func (x *DirectoryProxies) Reset() {
 	*x = DirectoryProxies{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4457,7 +5143,7 @@ func (x *DirectoryProxies) String() string {
 func (*DirectoryProxies) ProtoMessage() {}
 
 func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[49]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4470,7 +5156,7 @@ func (x *DirectoryProxies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryProxies.ProtoReflect.Descriptor instead.
 func (*DirectoryProxies) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{49}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *DirectoryProxies) GetGroup() string {
@@ -4502,13 +5188,25 @@ type DirectoryGroup struct {
 	// Who may join. Absent: everybody. A proxy that does not know it lets
 	// everybody in.
 	JoinPermission *JoinPermission `protobuf:"bytes,3,opt,name=join_permission,json=joinPermission,proto3" json:"join_permission,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// For people: Ephemeral or Persistent.
+	Type string `protobuf:"bytes,40,opt,name=type,proto3" json:"type,omitempty"`
+	// For people: bounds of how many servers it has, and how many boosts add.
+	MinServers int32 `protobuf:"varint,41,opt,name=min_servers,json=minServers,proto3" json:"min_servers,omitempty"`
+	MaxServers int32 `protobuf:"varint,42,opt,name=max_servers,json=maxServers,proto3" json:"max_servers,omitempty"`
+	Boosted    int32 `protobuf:"varint,43,opt,name=boosted,proto3" json:"boosted,omitempty"`
+	// The number that a boost holds it at. Absent: none does.
+	Pinned *int32 `protobuf:"varint,44,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	// When that ends. Absent: never.
+	PinnedUntil *timestamppb.Timestamp `protobuf:"bytes,45,opt,name=pinned_until,json=pinnedUntil,proto3" json:"pinned_until,omitempty"`
+	// For people: what keeps it from having the servers it should. Empty: nothing.
+	Trouble       string `protobuf:"bytes,46,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DirectoryGroup) Reset() {
 	*x = DirectoryGroup{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4520,7 +5218,7 @@ func (x *DirectoryGroup) String() string {
 func (*DirectoryGroup) ProtoMessage() {}
 
 func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[50]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4533,7 +5231,7 @@ func (x *DirectoryGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryGroup.ProtoReflect.Descriptor instead.
 func (*DirectoryGroup) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{50}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DirectoryGroup) GetName() string {
@@ -4557,6 +5255,55 @@ func (x *DirectoryGroup) GetJoinPermission() *JoinPermission {
 	return nil
 }
 
+func (x *DirectoryGroup) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *DirectoryGroup) GetMinServers() int32 {
+	if x != nil {
+		return x.MinServers
+	}
+	return 0
+}
+
+func (x *DirectoryGroup) GetMaxServers() int32 {
+	if x != nil {
+		return x.MaxServers
+	}
+	return 0
+}
+
+func (x *DirectoryGroup) GetBoosted() int32 {
+	if x != nil {
+		return x.Boosted
+	}
+	return 0
+}
+
+func (x *DirectoryGroup) GetPinned() int32 {
+	if x != nil && x.Pinned != nil {
+		return *x.Pinned
+	}
+	return 0
+}
+
+func (x *DirectoryGroup) GetPinnedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PinnedUntil
+	}
+	return nil
+}
+
+func (x *DirectoryGroup) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
 // JoinPermission is what a player needs to be sent to a group, asked for or not.
 type JoinPermission struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4569,7 +5316,7 @@ type JoinPermission struct {
 
 func (x *JoinPermission) Reset() {
 	*x = JoinPermission{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +5328,7 @@ func (x *JoinPermission) String() string {
 func (*JoinPermission) ProtoMessage() {}
 
 func (x *JoinPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[51]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +5341,7 @@ func (x *JoinPermission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPermission.ProtoReflect.Descriptor instead.
 func (*JoinPermission) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{51}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *JoinPermission) GetNode() string {
@@ -4636,7 +5383,7 @@ type DirectoryServer struct {
 
 func (x *DirectoryServer) Reset() {
 	*x = DirectoryServer{}
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4648,7 +5395,7 @@ func (x *DirectoryServer) String() string {
 func (*DirectoryServer) ProtoMessage() {}
 
 func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
-	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[52]
+	mi := &file_api_agent_v1alpha1_channel_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4661,7 +5408,7 @@ func (x *DirectoryServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DirectoryServer.ProtoReflect.Descriptor instead.
 func (*DirectoryServer) Descriptor() ([]byte, []int) {
-	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{52}
+	return file_api_agent_v1alpha1_channel_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *DirectoryServer) GetName() string {
@@ -4833,11 +5580,12 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\bWatchers\x129\n" +
 	"\aplayers\x18\x01 \x03(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\aplayers\"\x1b\n" +
 	"\tSaveOrder\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xfe\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xc0\x04\n" +
 	"\fProxyMessage\x126\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1e.spawnery.agent.v1alpha1.HelloH\x00R\x05hello\x12>\n" +
 	"\x06report\x18\x02 \x01(\v2$.spawnery.agent.v1alpha1.ProxyReportH\x00R\x06report\x12O\n" +
-	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResult\x12?\n" +
+	"\x0econnect_result\x18\x03 \x01(\v2&.spawnery.agent.v1alpha1.ConnectResultH\x00R\rconnectResult\x12@\n" +
+	"\tcloud_ask\x18( \x01(\v2!.spawnery.agent.v1alpha1.CloudAskH\x00R\bcloudAsk\x12?\n" +
 	"\bnewcomer\x18\n" +
 	" \x01(\v2!.spawnery.agent.v1alpha1.NewcomerH\x00R\bnewcomer\x12P\n" +
 	"\x0fmake_way_result\x18\v \x01(\v2&.spawnery.agent.v1alpha1.MakeWayResultH\x00R\rmakeWayResult\x129\n" +
@@ -4898,7 +5646,50 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12<\n" +
 	"\x06roster\x18\x04 \x03(\v2$.spawnery.agent.v1alpha1.RosterEntryR\x06roster\x12\x18\n" +
-	"\aaddress\x18\x05 \x01(\tR\aaddress\"s\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\"\xa6\x05\n" +
+	"\bCloudAsk\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
+	"\x02by\x18\x02 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerR\x02by\x12F\n" +
+	"\vscale_group\x18\x03 \x01(\v2#.spawnery.agent.v1alpha1.ScaleGroupH\x00R\n" +
+	"scaleGroup\x12J\n" +
+	"\rstart_servers\x18\x04 \x01(\v2#.spawnery.agent.v1alpha1.ScaleGroupH\x00R\fstartServers\x12E\n" +
+	"\vreset_group\x18\x05 \x01(\v2\".spawnery.agent.v1alpha1.GroupNameH\x00R\n" +
+	"resetGroup\x12E\n" +
+	"\vstop_boosts\x18\x06 \x01(\v2\".spawnery.agent.v1alpha1.GroupNameH\x00R\n" +
+	"stopBoosts\x12J\n" +
+	"\rretire_server\x18\a \x01(\v2#.spawnery.agent.v1alpha1.ServerNameH\x00R\fretireServer\x12N\n" +
+	"\x0funretire_server\x18\b \x01(\v2#.spawnery.agent.v1alpha1.ServerNameH\x00R\x0eunretireServer\x12I\n" +
+	"\fmove_players\x18\t \x01(\v2$.spawnery.agent.v1alpha1.MovePlayersH\x00R\vmovePlayers\x12I\n" +
+	"\fname_players\x18\n" +
+	" \x01(\v2$.spawnery.agent.v1alpha1.NamePlayersH\x00R\vnamePlayersB\x05\n" +
+	"\x03ask\"X\n" +
+	"\n" +
+	"ScaleGroup\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x1a\n" +
+	"\breplicas\x18\x02 \x01(\x05R\breplicas\x12\x18\n" +
+	"\aseconds\x18\x03 \x01(\x03R\aseconds\"!\n" +
+	"\tGroupName\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\"$\n" +
+	"\n" +
+	"ServerName\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\"\xbd\x01\n" +
+	"\vMovePlayers\x129\n" +
+	"\x06player\x18\x01 \x01(\v2\x1f.spawnery.agent.v1alpha1.PlayerH\x00R\x06player\x12\x18\n" +
+	"\x06server\x18\x02 \x01(\tH\x00R\x06server\x12B\n" +
+	"\teverybody\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.EverybodyH\x00R\teverybody\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02toB\x05\n" +
+	"\x03who\"\v\n" +
+	"\tEverybody\"\r\n" +
+	"\vNamePlayers\"\xb3\x02\n" +
+	"\vCloudAnswer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
+	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x129\n" +
+	"\x06boosts\x18\x04 \x03(\v2!.spawnery.agent.v1alpha1.OwnBoostR\x06boosts\x12\x17\n" +
+	"\aby_hand\x18\x05 \x03(\tR\x06byHand\x12\x14\n" +
+	"\x05moved\x18\x06 \x01(\x05R\x05moved\x12\x16\n" +
+	"\x06stayed\x18\a \x01(\x05R\x06stayed\x12>\n" +
+	"\aplayers\x18\b \x03(\v2$.spawnery.agent.v1alpha1.RosterEntryR\aplayers\"s\n" +
 	"\rConnectResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12:\n" +
 	"\averdict\x18\x02 \x01(\x0e2 .spawnery.agent.v1alpha1.VerdictR\averdict\x12\x16\n" +
@@ -4937,13 +5728,14 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\fwithout_seat\x18\x03 \x01(\x05R\vwithoutSeat\"k\n" +
 	"\x11ForwardingProblem\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12>\n" +
-	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\xbc\x04\n" +
+	"\x05state\x18\x02 \x01(\x0e2(.spawnery.agent.v1alpha1.ForwardingStateR\x05state\"\x87\x05\n" +
 	"\n" +
 	"ProxyOrder\x12<\n" +
 	"\awelcome\x18\x01 \x01(\v2 .spawnery.agent.v1alpha1.WelcomeH\x00R\awelcome\x12D\n" +
 	"\bsettings\x18\x02 \x01(\v2&.spawnery.agent.v1alpha1.ProxySettingsH\x00R\bsettings\x12B\n" +
 	"\tdirectory\x18\x03 \x01(\v2\".spawnery.agent.v1alpha1.DirectoryH\x00R\tdirectory\x12A\n" +
-	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnect\x12R\n" +
+	"\aconnect\x18\x04 \x01(\v2%.spawnery.agent.v1alpha1.ConnectOrderH\x00R\aconnect\x12I\n" +
+	"\fcloud_answer\x18( \x01(\v2$.spawnery.agent.v1alpha1.CloudAnswerH\x00R\vcloudAnswer\x12R\n" +
 	"\x0fnewcomer_answer\x18\n" +
 	" \x01(\v2'.spawnery.agent.v1alpha1.NewcomerAnswerH\x00R\x0enewcomerAnswer\x12=\n" +
 	"\bmake_way\x18\v \x01(\v2 .spawnery.agent.v1alpha1.MakeWayH\x00R\amakeWay\x129\n" +
@@ -5019,11 +5811,21 @@ const file_api_agent_v1alpha1_channel_proto_rawDesc = "" +
 	"\x10DirectoryProxies\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aproxies\x18\x02 \x01(\x05R\aproxies\x12\x18\n" +
-	"\aplayers\x18\x03 \x01(\x05R\aplayers\"\x99\x01\n" +
+	"\aplayers\x18\x03 \x01(\x05R\aplayers\"\x8a\x03\n" +
 	"\x0eDirectoryGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12P\n" +
-	"\x0fjoin_permission\x18\x03 \x01(\v2'.spawnery.agent.v1alpha1.JoinPermissionR\x0ejoinPermission\"[\n" +
+	"\x0fjoin_permission\x18\x03 \x01(\v2'.spawnery.agent.v1alpha1.JoinPermissionR\x0ejoinPermission\x12\x12\n" +
+	"\x04type\x18( \x01(\tR\x04type\x12\x1f\n" +
+	"\vmin_servers\x18) \x01(\x05R\n" +
+	"minServers\x12\x1f\n" +
+	"\vmax_servers\x18* \x01(\x05R\n" +
+	"maxServers\x12\x18\n" +
+	"\aboosted\x18+ \x01(\x05R\aboosted\x12\x1b\n" +
+	"\x06pinned\x18, \x01(\x05H\x00R\x06pinned\x88\x01\x01\x12=\n" +
+	"\fpinned_until\x18- \x01(\v2\x1a.google.protobuf.TimestampR\vpinnedUntil\x12\x18\n" +
+	"\atrouble\x18. \x01(\tR\atroubleB\t\n" +
+	"\a_pinned\"[\n" +
 	"\x0eJoinPermission\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x125\n" +
 	"\x04mode\x18\x02 \x01(\x0e2!.spawnery.agent.v1alpha1.JoinModeR\x04mode\"\xce\x02\n" +
@@ -5112,7 +5914,7 @@ func file_api_agent_v1alpha1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_api_agent_v1alpha1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_api_agent_v1alpha1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(Verdict)(0),                  // 0: spawnery.agent.v1alpha1.Verdict
 	(GameState)(0),                // 1: spawnery.agent.v1alpha1.GameState
@@ -5154,126 +5956,151 @@ var file_api_agent_v1alpha1_channel_proto_goTypes = []any{
 	(*DisconnectPlayer)(nil),      // 37: spawnery.agent.v1alpha1.DisconnectPlayer
 	(*PluginPayload)(nil),         // 38: spawnery.agent.v1alpha1.PluginPayload
 	(*ErrandResult)(nil),          // 39: spawnery.agent.v1alpha1.ErrandResult
-	(*ConnectResult)(nil),         // 40: spawnery.agent.v1alpha1.ConnectResult
-	(*ProxyReport)(nil),           // 41: spawnery.agent.v1alpha1.ProxyReport
-	(*LoginOrigins)(nil),          // 42: spawnery.agent.v1alpha1.LoginOrigins
-	(*ConfigProblem)(nil),         // 43: spawnery.agent.v1alpha1.ConfigProblem
-	(*RosterEntry)(nil),           // 44: spawnery.agent.v1alpha1.RosterEntry
-	(*WaitingPlayers)(nil),        // 45: spawnery.agent.v1alpha1.WaitingPlayers
-	(*MoveProgress)(nil),          // 46: spawnery.agent.v1alpha1.MoveProgress
-	(*ForwardingProblem)(nil),     // 47: spawnery.agent.v1alpha1.ForwardingProblem
-	(*ProxyOrder)(nil),            // 48: spawnery.agent.v1alpha1.ProxyOrder
-	(*ConnectOrder)(nil),          // 49: spawnery.agent.v1alpha1.ConnectOrder
-	(*ProxySettings)(nil),         // 50: spawnery.agent.v1alpha1.ProxySettings
-	(*Transfer)(nil),              // 51: spawnery.agent.v1alpha1.Transfer
-	(*RateLimits)(nil),            // 52: spawnery.agent.v1alpha1.RateLimits
-	(*Commands)(nil),              // 53: spawnery.agent.v1alpha1.Commands
-	(*ProxyProtocol)(nil),         // 54: spawnery.agent.v1alpha1.ProxyProtocol
-	(*ForcedHost)(nil),            // 55: spawnery.agent.v1alpha1.ForcedHost
-	(*PermissionGroup)(nil),       // 56: spawnery.agent.v1alpha1.PermissionGroup
-	(*Directory)(nil),             // 57: spawnery.agent.v1alpha1.Directory
-	(*DirectoryProxies)(nil),      // 58: spawnery.agent.v1alpha1.DirectoryProxies
-	(*DirectoryGroup)(nil),        // 59: spawnery.agent.v1alpha1.DirectoryGroup
-	(*JoinPermission)(nil),        // 60: spawnery.agent.v1alpha1.JoinPermission
-	(*DirectoryServer)(nil),       // 61: spawnery.agent.v1alpha1.DirectoryServer
-	(*timestamppb.Timestamp)(nil), // 62: google.protobuf.Timestamp
+	(*CloudAsk)(nil),              // 40: spawnery.agent.v1alpha1.CloudAsk
+	(*ScaleGroup)(nil),            // 41: spawnery.agent.v1alpha1.ScaleGroup
+	(*GroupName)(nil),             // 42: spawnery.agent.v1alpha1.GroupName
+	(*ServerName)(nil),            // 43: spawnery.agent.v1alpha1.ServerName
+	(*MovePlayers)(nil),           // 44: spawnery.agent.v1alpha1.MovePlayers
+	(*Everybody)(nil),             // 45: spawnery.agent.v1alpha1.Everybody
+	(*NamePlayers)(nil),           // 46: spawnery.agent.v1alpha1.NamePlayers
+	(*CloudAnswer)(nil),           // 47: spawnery.agent.v1alpha1.CloudAnswer
+	(*ConnectResult)(nil),         // 48: spawnery.agent.v1alpha1.ConnectResult
+	(*ProxyReport)(nil),           // 49: spawnery.agent.v1alpha1.ProxyReport
+	(*LoginOrigins)(nil),          // 50: spawnery.agent.v1alpha1.LoginOrigins
+	(*ConfigProblem)(nil),         // 51: spawnery.agent.v1alpha1.ConfigProblem
+	(*RosterEntry)(nil),           // 52: spawnery.agent.v1alpha1.RosterEntry
+	(*WaitingPlayers)(nil),        // 53: spawnery.agent.v1alpha1.WaitingPlayers
+	(*MoveProgress)(nil),          // 54: spawnery.agent.v1alpha1.MoveProgress
+	(*ForwardingProblem)(nil),     // 55: spawnery.agent.v1alpha1.ForwardingProblem
+	(*ProxyOrder)(nil),            // 56: spawnery.agent.v1alpha1.ProxyOrder
+	(*ConnectOrder)(nil),          // 57: spawnery.agent.v1alpha1.ConnectOrder
+	(*ProxySettings)(nil),         // 58: spawnery.agent.v1alpha1.ProxySettings
+	(*Transfer)(nil),              // 59: spawnery.agent.v1alpha1.Transfer
+	(*RateLimits)(nil),            // 60: spawnery.agent.v1alpha1.RateLimits
+	(*Commands)(nil),              // 61: spawnery.agent.v1alpha1.Commands
+	(*ProxyProtocol)(nil),         // 62: spawnery.agent.v1alpha1.ProxyProtocol
+	(*ForcedHost)(nil),            // 63: spawnery.agent.v1alpha1.ForcedHost
+	(*PermissionGroup)(nil),       // 64: spawnery.agent.v1alpha1.PermissionGroup
+	(*Directory)(nil),             // 65: spawnery.agent.v1alpha1.Directory
+	(*DirectoryProxies)(nil),      // 66: spawnery.agent.v1alpha1.DirectoryProxies
+	(*DirectoryGroup)(nil),        // 67: spawnery.agent.v1alpha1.DirectoryGroup
+	(*JoinPermission)(nil),        // 68: spawnery.agent.v1alpha1.JoinPermission
+	(*DirectoryServer)(nil),       // 69: spawnery.agent.v1alpha1.DirectoryServer
+	(*timestamppb.Timestamp)(nil), // 70: google.protobuf.Timestamp
 }
 var file_api_agent_v1alpha1_channel_proto_depIdxs = []int32{
-	9,  // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	21, // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
-	22, // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
-	13, // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
-	14, // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
-	15, // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
-	16, // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
-	17, // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
-	18, // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
-	11, // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
-	0,  // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	20, // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
-	62, // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
-	62, // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
-	1,  // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
-	2,  // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	11, // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
-	62, // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
-	11, // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
-	10, // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	24, // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
-	26, // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
-	25, // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
-	57, // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
-	19, // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
-	11, // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
-	9,  // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
-	41, // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
-	40, // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
-	28, // 29: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
-	31, // 30: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
-	32, // 31: spawnery.agent.v1alpha1.ProxyMessage.errand:type_name -> spawnery.agent.v1alpha1.Errand
-	39, // 32: spawnery.agent.v1alpha1.ProxyMessage.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
-	11, // 33: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
-	3,  // 34: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
-	4,  // 35: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
-	11, // 36: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
-	3,  // 37: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
-	4,  // 38: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
-	33, // 39: spawnery.agent.v1alpha1.Errand.list_players:type_name -> spawnery.agent.v1alpha1.ListPlayers
-	34, // 40: spawnery.agent.v1alpha1.Errand.find_player:type_name -> spawnery.agent.v1alpha1.FindPlayer
-	35, // 41: spawnery.agent.v1alpha1.Errand.send_player:type_name -> spawnery.agent.v1alpha1.SendPlayer
-	36, // 42: spawnery.agent.v1alpha1.Errand.tell_players:type_name -> spawnery.agent.v1alpha1.TellPlayers
-	37, // 43: spawnery.agent.v1alpha1.Errand.disconnect_player:type_name -> spawnery.agent.v1alpha1.DisconnectPlayer
-	38, // 44: spawnery.agent.v1alpha1.Errand.plugin_payload:type_name -> spawnery.agent.v1alpha1.PluginPayload
-	11, // 45: spawnery.agent.v1alpha1.FindPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
-	11, // 46: spawnery.agent.v1alpha1.SendPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
-	11, // 47: spawnery.agent.v1alpha1.TellPlayers.player:type_name -> spawnery.agent.v1alpha1.Player
-	11, // 48: spawnery.agent.v1alpha1.DisconnectPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
-	11, // 49: spawnery.agent.v1alpha1.PluginPayload.player:type_name -> spawnery.agent.v1alpha1.Player
-	0,  // 50: spawnery.agent.v1alpha1.ErrandResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	44, // 51: spawnery.agent.v1alpha1.ErrandResult.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	0,  // 52: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
-	62, // 53: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
-	44, // 54: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
-	45, // 55: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
-	46, // 56: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
-	47, // 57: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
-	62, // 58: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
-	43, // 59: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
-	42, // 60: spawnery.agent.v1alpha1.ProxyReport.login_origins:type_name -> spawnery.agent.v1alpha1.LoginOrigins
-	5,  // 61: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
-	11, // 62: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
-	2,  // 63: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
-	10, // 64: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
-	50, // 65: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
-	57, // 66: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
-	49, // 67: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
-	29, // 68: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
-	30, // 69: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
-	32, // 70: spawnery.agent.v1alpha1.ProxyOrder.errand:type_name -> spawnery.agent.v1alpha1.Errand
-	39, // 71: spawnery.agent.v1alpha1.ProxyOrder.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
-	11, // 72: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
-	6,  // 73: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
-	56, // 74: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
-	55, // 75: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
-	54, // 76: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
-	52, // 77: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
-	53, // 78: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
-	51, // 79: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
-	61, // 80: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
-	59, // 81: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
-	58, // 82: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
-	60, // 83: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
-	7,  // 84: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
-	8,  // 85: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
-	12, // 86: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
-	27, // 87: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
-	23, // 88: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
-	48, // 89: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
-	88, // [88:90] is the sub-list for method output_type
-	86, // [86:88] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	9,   // 0: spawnery.agent.v1alpha1.ServerMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	21,  // 1: spawnery.agent.v1alpha1.ServerMessage.report:type_name -> spawnery.agent.v1alpha1.ServerReport
+	22,  // 2: spawnery.agent.v1alpha1.ServerMessage.save_result:type_name -> spawnery.agent.v1alpha1.SaveResult
+	13,  // 3: spawnery.agent.v1alpha1.ServerMessage.ask:type_name -> spawnery.agent.v1alpha1.Ask
+	14,  // 4: spawnery.agent.v1alpha1.Ask.add_boost:type_name -> spawnery.agent.v1alpha1.AddBoost
+	15,  // 5: spawnery.agent.v1alpha1.Ask.list_boosts:type_name -> spawnery.agent.v1alpha1.ListBoosts
+	16,  // 6: spawnery.agent.v1alpha1.Ask.end_boost:type_name -> spawnery.agent.v1alpha1.EndBoost
+	17,  // 7: spawnery.agent.v1alpha1.Ask.retire:type_name -> spawnery.agent.v1alpha1.Retire
+	18,  // 8: spawnery.agent.v1alpha1.Ask.connect:type_name -> spawnery.agent.v1alpha1.Connect
+	11,  // 9: spawnery.agent.v1alpha1.Connect.player:type_name -> spawnery.agent.v1alpha1.Player
+	0,   // 10: spawnery.agent.v1alpha1.Answer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	20,  // 11: spawnery.agent.v1alpha1.Answer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	70,  // 12: spawnery.agent.v1alpha1.OwnBoost.expires_at:type_name -> google.protobuf.Timestamp
+	70,  // 13: spawnery.agent.v1alpha1.ServerReport.sampled_at:type_name -> google.protobuf.Timestamp
+	1,   // 14: spawnery.agent.v1alpha1.ServerReport.game_state:type_name -> spawnery.agent.v1alpha1.GameState
+	2,   // 15: spawnery.agent.v1alpha1.ServerReport.forwarding:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	11,  // 16: spawnery.agent.v1alpha1.ServerReport.players:type_name -> spawnery.agent.v1alpha1.Player
+	70,  // 17: spawnery.agent.v1alpha1.ServerReport.sent_at:type_name -> google.protobuf.Timestamp
+	11,  // 18: spawnery.agent.v1alpha1.ServerReport.admitted:type_name -> spawnery.agent.v1alpha1.Player
+	10,  // 19: spawnery.agent.v1alpha1.ServerOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	24,  // 20: spawnery.agent.v1alpha1.ServerOrder.settings:type_name -> spawnery.agent.v1alpha1.ServerSettings
+	26,  // 21: spawnery.agent.v1alpha1.ServerOrder.save:type_name -> spawnery.agent.v1alpha1.SaveOrder
+	25,  // 22: spawnery.agent.v1alpha1.ServerOrder.watchers:type_name -> spawnery.agent.v1alpha1.Watchers
+	65,  // 23: spawnery.agent.v1alpha1.ServerOrder.network:type_name -> spawnery.agent.v1alpha1.Directory
+	19,  // 24: spawnery.agent.v1alpha1.ServerOrder.answer:type_name -> spawnery.agent.v1alpha1.Answer
+	11,  // 25: spawnery.agent.v1alpha1.Watchers.players:type_name -> spawnery.agent.v1alpha1.Player
+	9,   // 26: spawnery.agent.v1alpha1.ProxyMessage.hello:type_name -> spawnery.agent.v1alpha1.Hello
+	49,  // 27: spawnery.agent.v1alpha1.ProxyMessage.report:type_name -> spawnery.agent.v1alpha1.ProxyReport
+	48,  // 28: spawnery.agent.v1alpha1.ProxyMessage.connect_result:type_name -> spawnery.agent.v1alpha1.ConnectResult
+	40,  // 29: spawnery.agent.v1alpha1.ProxyMessage.cloud_ask:type_name -> spawnery.agent.v1alpha1.CloudAsk
+	28,  // 30: spawnery.agent.v1alpha1.ProxyMessage.newcomer:type_name -> spawnery.agent.v1alpha1.Newcomer
+	31,  // 31: spawnery.agent.v1alpha1.ProxyMessage.make_way_result:type_name -> spawnery.agent.v1alpha1.MakeWayResult
+	32,  // 32: spawnery.agent.v1alpha1.ProxyMessage.errand:type_name -> spawnery.agent.v1alpha1.Errand
+	39,  // 33: spawnery.agent.v1alpha1.ProxyMessage.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
+	11,  // 34: spawnery.agent.v1alpha1.Newcomer.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,   // 35: spawnery.agent.v1alpha1.Newcomer.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,   // 36: spawnery.agent.v1alpha1.NewcomerAnswer.way:type_name -> spawnery.agent.v1alpha1.Way
+	11,  // 37: spawnery.agent.v1alpha1.MakeWay.player:type_name -> spawnery.agent.v1alpha1.Player
+	3,   // 38: spawnery.agent.v1alpha1.MakeWay.precedence:type_name -> spawnery.agent.v1alpha1.Precedence
+	4,   // 39: spawnery.agent.v1alpha1.MakeWayResult.way:type_name -> spawnery.agent.v1alpha1.Way
+	33,  // 40: spawnery.agent.v1alpha1.Errand.list_players:type_name -> spawnery.agent.v1alpha1.ListPlayers
+	34,  // 41: spawnery.agent.v1alpha1.Errand.find_player:type_name -> spawnery.agent.v1alpha1.FindPlayer
+	35,  // 42: spawnery.agent.v1alpha1.Errand.send_player:type_name -> spawnery.agent.v1alpha1.SendPlayer
+	36,  // 43: spawnery.agent.v1alpha1.Errand.tell_players:type_name -> spawnery.agent.v1alpha1.TellPlayers
+	37,  // 44: spawnery.agent.v1alpha1.Errand.disconnect_player:type_name -> spawnery.agent.v1alpha1.DisconnectPlayer
+	38,  // 45: spawnery.agent.v1alpha1.Errand.plugin_payload:type_name -> spawnery.agent.v1alpha1.PluginPayload
+	11,  // 46: spawnery.agent.v1alpha1.FindPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11,  // 47: spawnery.agent.v1alpha1.SendPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11,  // 48: spawnery.agent.v1alpha1.TellPlayers.player:type_name -> spawnery.agent.v1alpha1.Player
+	11,  // 49: spawnery.agent.v1alpha1.DisconnectPlayer.player:type_name -> spawnery.agent.v1alpha1.Player
+	11,  // 50: spawnery.agent.v1alpha1.PluginPayload.player:type_name -> spawnery.agent.v1alpha1.Player
+	0,   // 51: spawnery.agent.v1alpha1.ErrandResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	52,  // 52: spawnery.agent.v1alpha1.ErrandResult.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	11,  // 53: spawnery.agent.v1alpha1.CloudAsk.by:type_name -> spawnery.agent.v1alpha1.Player
+	41,  // 54: spawnery.agent.v1alpha1.CloudAsk.scale_group:type_name -> spawnery.agent.v1alpha1.ScaleGroup
+	41,  // 55: spawnery.agent.v1alpha1.CloudAsk.start_servers:type_name -> spawnery.agent.v1alpha1.ScaleGroup
+	42,  // 56: spawnery.agent.v1alpha1.CloudAsk.reset_group:type_name -> spawnery.agent.v1alpha1.GroupName
+	42,  // 57: spawnery.agent.v1alpha1.CloudAsk.stop_boosts:type_name -> spawnery.agent.v1alpha1.GroupName
+	43,  // 58: spawnery.agent.v1alpha1.CloudAsk.retire_server:type_name -> spawnery.agent.v1alpha1.ServerName
+	43,  // 59: spawnery.agent.v1alpha1.CloudAsk.unretire_server:type_name -> spawnery.agent.v1alpha1.ServerName
+	44,  // 60: spawnery.agent.v1alpha1.CloudAsk.move_players:type_name -> spawnery.agent.v1alpha1.MovePlayers
+	46,  // 61: spawnery.agent.v1alpha1.CloudAsk.name_players:type_name -> spawnery.agent.v1alpha1.NamePlayers
+	11,  // 62: spawnery.agent.v1alpha1.MovePlayers.player:type_name -> spawnery.agent.v1alpha1.Player
+	45,  // 63: spawnery.agent.v1alpha1.MovePlayers.everybody:type_name -> spawnery.agent.v1alpha1.Everybody
+	0,   // 64: spawnery.agent.v1alpha1.CloudAnswer.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	20,  // 65: spawnery.agent.v1alpha1.CloudAnswer.boosts:type_name -> spawnery.agent.v1alpha1.OwnBoost
+	52,  // 66: spawnery.agent.v1alpha1.CloudAnswer.players:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	0,   // 67: spawnery.agent.v1alpha1.ConnectResult.verdict:type_name -> spawnery.agent.v1alpha1.Verdict
+	70,  // 68: spawnery.agent.v1alpha1.ProxyReport.sampled_at:type_name -> google.protobuf.Timestamp
+	52,  // 69: spawnery.agent.v1alpha1.ProxyReport.roster:type_name -> spawnery.agent.v1alpha1.RosterEntry
+	53,  // 70: spawnery.agent.v1alpha1.ProxyReport.waiting:type_name -> spawnery.agent.v1alpha1.WaitingPlayers
+	54,  // 71: spawnery.agent.v1alpha1.ProxyReport.moves:type_name -> spawnery.agent.v1alpha1.MoveProgress
+	55,  // 72: spawnery.agent.v1alpha1.ProxyReport.forwarding_problems:type_name -> spawnery.agent.v1alpha1.ForwardingProblem
+	70,  // 73: spawnery.agent.v1alpha1.ProxyReport.sent_at:type_name -> google.protobuf.Timestamp
+	51,  // 74: spawnery.agent.v1alpha1.ProxyReport.config_problems:type_name -> spawnery.agent.v1alpha1.ConfigProblem
+	50,  // 75: spawnery.agent.v1alpha1.ProxyReport.login_origins:type_name -> spawnery.agent.v1alpha1.LoginOrigins
+	5,   // 76: spawnery.agent.v1alpha1.ConfigProblem.part:type_name -> spawnery.agent.v1alpha1.ConfigPart
+	11,  // 77: spawnery.agent.v1alpha1.RosterEntry.player:type_name -> spawnery.agent.v1alpha1.Player
+	2,   // 78: spawnery.agent.v1alpha1.ForwardingProblem.state:type_name -> spawnery.agent.v1alpha1.ForwardingState
+	10,  // 79: spawnery.agent.v1alpha1.ProxyOrder.welcome:type_name -> spawnery.agent.v1alpha1.Welcome
+	58,  // 80: spawnery.agent.v1alpha1.ProxyOrder.settings:type_name -> spawnery.agent.v1alpha1.ProxySettings
+	65,  // 81: spawnery.agent.v1alpha1.ProxyOrder.directory:type_name -> spawnery.agent.v1alpha1.Directory
+	57,  // 82: spawnery.agent.v1alpha1.ProxyOrder.connect:type_name -> spawnery.agent.v1alpha1.ConnectOrder
+	47,  // 83: spawnery.agent.v1alpha1.ProxyOrder.cloud_answer:type_name -> spawnery.agent.v1alpha1.CloudAnswer
+	29,  // 84: spawnery.agent.v1alpha1.ProxyOrder.newcomer_answer:type_name -> spawnery.agent.v1alpha1.NewcomerAnswer
+	30,  // 85: spawnery.agent.v1alpha1.ProxyOrder.make_way:type_name -> spawnery.agent.v1alpha1.MakeWay
+	32,  // 86: spawnery.agent.v1alpha1.ProxyOrder.errand:type_name -> spawnery.agent.v1alpha1.Errand
+	39,  // 87: spawnery.agent.v1alpha1.ProxyOrder.errand_result:type_name -> spawnery.agent.v1alpha1.ErrandResult
+	11,  // 88: spawnery.agent.v1alpha1.ConnectOrder.player:type_name -> spawnery.agent.v1alpha1.Player
+	6,   // 89: spawnery.agent.v1alpha1.ProxySettings.strategy:type_name -> spawnery.agent.v1alpha1.RoutingStrategy
+	64,  // 90: spawnery.agent.v1alpha1.ProxySettings.permissions:type_name -> spawnery.agent.v1alpha1.PermissionGroup
+	63,  // 91: spawnery.agent.v1alpha1.ProxySettings.forced_hosts:type_name -> spawnery.agent.v1alpha1.ForcedHost
+	62,  // 92: spawnery.agent.v1alpha1.ProxySettings.proxy_protocol:type_name -> spawnery.agent.v1alpha1.ProxyProtocol
+	60,  // 93: spawnery.agent.v1alpha1.ProxySettings.rate_limits:type_name -> spawnery.agent.v1alpha1.RateLimits
+	61,  // 94: spawnery.agent.v1alpha1.ProxySettings.commands:type_name -> spawnery.agent.v1alpha1.Commands
+	59,  // 95: spawnery.agent.v1alpha1.ProxySettings.transfer:type_name -> spawnery.agent.v1alpha1.Transfer
+	69,  // 96: spawnery.agent.v1alpha1.Directory.servers:type_name -> spawnery.agent.v1alpha1.DirectoryServer
+	67,  // 97: spawnery.agent.v1alpha1.Directory.groups:type_name -> spawnery.agent.v1alpha1.DirectoryGroup
+	66,  // 98: spawnery.agent.v1alpha1.Directory.proxies:type_name -> spawnery.agent.v1alpha1.DirectoryProxies
+	68,  // 99: spawnery.agent.v1alpha1.DirectoryGroup.join_permission:type_name -> spawnery.agent.v1alpha1.JoinPermission
+	70,  // 100: spawnery.agent.v1alpha1.DirectoryGroup.pinned_until:type_name -> google.protobuf.Timestamp
+	7,   // 101: spawnery.agent.v1alpha1.JoinPermission.mode:type_name -> spawnery.agent.v1alpha1.JoinMode
+	8,   // 102: spawnery.agent.v1alpha1.DirectoryServer.door:type_name -> spawnery.agent.v1alpha1.DoorState
+	12,  // 103: spawnery.agent.v1alpha1.Channel.ServerSession:input_type -> spawnery.agent.v1alpha1.ServerMessage
+	27,  // 104: spawnery.agent.v1alpha1.Channel.ProxySession:input_type -> spawnery.agent.v1alpha1.ProxyMessage
+	23,  // 105: spawnery.agent.v1alpha1.Channel.ServerSession:output_type -> spawnery.agent.v1alpha1.ServerOrder
+	56,  // 106: spawnery.agent.v1alpha1.Channel.ProxySession:output_type -> spawnery.agent.v1alpha1.ProxyOrder
+	105, // [105:107] is the sub-list for method output_type
+	103, // [103:105] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_api_agent_v1alpha1_channel_proto_init() }
@@ -5308,6 +6135,7 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*ProxyMessage_Hello)(nil),
 		(*ProxyMessage_Report)(nil),
 		(*ProxyMessage_ConnectResult)(nil),
+		(*ProxyMessage_CloudAsk)(nil),
 		(*ProxyMessage_Newcomer)(nil),
 		(*ProxyMessage_MakeWayResult)(nil),
 		(*ProxyMessage_Errand)(nil),
@@ -5321,25 +6149,42 @@ func file_api_agent_v1alpha1_channel_proto_init() {
 		(*Errand_DisconnectPlayer)(nil),
 		(*Errand_PluginPayload)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[39].OneofWrappers = []any{
+	file_api_agent_v1alpha1_channel_proto_msgTypes[31].OneofWrappers = []any{
+		(*CloudAsk_ScaleGroup)(nil),
+		(*CloudAsk_StartServers)(nil),
+		(*CloudAsk_ResetGroup)(nil),
+		(*CloudAsk_StopBoosts)(nil),
+		(*CloudAsk_RetireServer)(nil),
+		(*CloudAsk_UnretireServer)(nil),
+		(*CloudAsk_MovePlayers)(nil),
+		(*CloudAsk_NamePlayers)(nil),
+	}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[35].OneofWrappers = []any{
+		(*MovePlayers_Player)(nil),
+		(*MovePlayers_Server)(nil),
+		(*MovePlayers_Everybody)(nil),
+	}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[47].OneofWrappers = []any{
 		(*ProxyOrder_Welcome)(nil),
 		(*ProxyOrder_Settings)(nil),
 		(*ProxyOrder_Directory)(nil),
 		(*ProxyOrder_Connect)(nil),
+		(*ProxyOrder_CloudAnswer)(nil),
 		(*ProxyOrder_NewcomerAnswer)(nil),
 		(*ProxyOrder_MakeWay)(nil),
 		(*ProxyOrder_Errand)(nil),
 		(*ProxyOrder_ErrandResult)(nil),
 	}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[41].OneofWrappers = []any{}
-	file_api_agent_v1alpha1_channel_proto_msgTypes[52].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[49].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[58].OneofWrappers = []any{}
+	file_api_agent_v1alpha1_channel_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_api_agent_v1alpha1_channel_proto_rawDesc), len(file_api_agent_v1alpha1_channel_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   53,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

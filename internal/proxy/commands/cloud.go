@@ -24,9 +24,20 @@ type subcommand struct {
 
 func (c *Console) subcommands() []subcommand {
 	return []subcommand{
-		{name: "list", node: grants.CloudRead, help: messages.CommandHelpList, run: c.list, suggest: first(c.groupNames)},
+		{"list", grants.CloudRead, messages.CommandHelpList, c.list, first(c.groupNames)},
+		{"info", grants.CloudRead, messages.CommandHelpInfo, c.info, first(c.groupsAndServers)},
+		{"status", grants.CloudRead, messages.CommandHelpStatus, c.status, first(nothing)},
+		{"scale", grants.CloudScale, messages.CommandHelpScale, c.scale, c.suggestScale},
+		{"start", grants.CloudScale, messages.CommandHelpStart, c.start, c.suggestStart},
+		{"stop", grants.CloudScale, messages.CommandHelpStop, c.stop, first(c.groupNames)},
+		{"retire", grants.CloudRetire, messages.CommandHelpRetire, c.retire, first(c.serverNames)},
+		{"unretire", grants.CloudRetire, messages.CommandHelpUnretire, c.unretire, first(c.serverNames)},
+		{"send", grants.CloudSend, messages.CommandHelpSend, c.cloudSend, c.suggestCloudSend},
+		{"events", grants.CloudEvents, messages.CommandHelpEvents, c.events, first(func() []string { return []string{"on", "off"} })},
 	}
 }
+
+func nothing() []string { return nil }
 
 // first suggests for the first argument alone.
 func first(names func() []string) func([]string) []string {
@@ -86,6 +97,18 @@ func (c *Console) suggestCloud(who permissions.Player, before []string) []string
 		return nil
 	}
 	return allowed[i].suggest(before[1:])
+}
+
+func (c *Console) groupsAndServers() []string { return append(c.groupNames(), c.serverNames()...) }
+
+func (c *Console) serverNames() []string {
+	var names []string
+	for _, group := range c.store.View().Groups() {
+		for _, server := range c.store.View().Servers(group.GetName()) {
+			names = append(names, server.GetName())
+		}
+	}
+	return names
 }
 
 func (c *Console) groupNames() []string {

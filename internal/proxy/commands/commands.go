@@ -6,6 +6,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -33,6 +34,22 @@ type Asker interface {
 	Send(ctx context.Context, to Target) *mcproto.Text
 }
 
+// Manager is whom staff asks for what the proxy cannot do by itself.
+type Manager interface {
+	// Ask waits for the answer. It fails with ErrNoManager or ErrOldManager when
+	// nothing was asked; after any other error it may be done all the same.
+	Ask(ctx context.Context, who permissions.Player, ask *agentv1alpha1.CloudAsk) (*agentv1alpha1.CloudAnswer, error)
+	// Names are those of players, for completions.
+	Names() []string
+}
+
+var (
+	// ErrNoManager means that no manager can be asked.
+	ErrNoManager = errors.New("no manager is connected")
+	// ErrOldManager means that the manager is of a version that is asked nothing.
+	ErrOldManager = errors.New("the manager takes no such question")
+)
+
 // Target is where a player wants to be.
 type Target struct {
 	// Place is a server or a group.
@@ -56,8 +73,10 @@ func says(lines ...mcproto.Text) Reply { return Reply{Lines: lines} }
 type Console struct {
 	store  *directory.Store
 	grants Grants
+	asks   Manager
 	cloud  []subcommand
 	own    []command
+	feed   feed
 }
 
 // command is a name that the proxy takes at the root.
@@ -70,8 +89,8 @@ type command struct {
 }
 
 // NewConsole answers those who hold the permissions.
-func NewConsole(store *directory.Store, book Grants) *Console {
-	c := &Console{store: store, grants: book}
+func NewConsole(store *directory.Store, book Grants, manager Manager) *Console {
+	c := &Console{store: store, grants: book, asks: manager}
 	c.cloud = c.subcommands()
 	c.own = append([]command{{
 		name: root, may: func(who permissions.Player) bool { return len(c.allowed(who)) > 0 },

@@ -76,7 +76,7 @@ func console(t *testing.T, nodes ...string) *Console {
 			{Name: "survival-0", Group: "survival", Door: agentv1alpha1.DoorState_DOOR_STATE_OPEN, Slots: 100, PlayableSlots: 100, Phase: "Starting"},
 		},
 	})
-	return NewConsole(store, granted(nodes))
+	return NewConsole(store, granted(nodes), &office{})
 }
 
 func plain(lines []mcproto.Text) []string {
@@ -94,7 +94,10 @@ func TestCloud(t *testing.T) {
 		"  lobby-b: 2/20 players, 0 free seats, Draining",
 		"  lobby-c: 15/20 players, 0 free seats, Ready",
 	}
-	help := []string{"Commands of this network:", "/cloud list [group] - groups and their servers"}
+	help := []string{
+		"Commands of this network:", "/cloud list [group] - groups and their servers",
+		"/cloud info <group or server> - all about one", "/cloud status - the network in a few lines",
+	}
 	for name, tt := range map[string]struct {
 		line string
 		want []string
@@ -117,7 +120,7 @@ func TestCloud(t *testing.T) {
 }
 
 func TestANetworkWithoutGroupsSaysSo(t *testing.T) {
-	c := NewConsole(directory.NewStore(), granted{"spawnery.cloud.read"})
+	c := NewConsole(directory.NewStore(), granted{"spawnery.cloud.read"}, &office{})
 	if diff := cmp.Diff([]string{"There are no groups yet."}, run(t, c, &asker{}, "cloud list")); diff != "" {
 		t.Error(diff)
 	}
@@ -151,7 +154,7 @@ func TestOtherCommandsAreNotOurs(t *testing.T) {
 func TestSuggestions(t *testing.T) {
 	c := console(t, "spawnery.cloud.read")
 	for line, want := range map[string][]string{
-		"/cloud ":                {"help", "list"},
+		"/cloud ":                {"help", "info", "list", "status"},
 		"/cloud l":               {"list"},
 		"/cloud x":               {},
 		"/cloud list ":           {"events", "lobby", "survival"},

@@ -32,7 +32,8 @@ func (c *Console) travel() []command {
 	nothing := func(permissions.Player, []string) []string { return nil }
 	return []command{
 		{serverCommand, c.mayServer, c.server, c.suggestServer},
-		{glistCommand, func(who permissions.Player) bool { return c.mayUse(who, glistCommand) }, c.glist, nothing},
+		{sendCommand, func(who permissions.Player) bool { return c.mayUse(who, sendCommand) }, c.send, c.suggestSend},
+		{glistCommand, func(who permissions.Player) bool { return c.mayUse(who, glistCommand) }, c.glist, c.suggestGlist},
 		{hubCommand, everybody, c.home, nothing},
 		{lobbyCommand, everybody, c.home, nothing},
 	}
@@ -166,18 +167,4 @@ func (c *Console) destinations(fits func(group string) bool) []string {
 		}
 	}
 	return names
-}
-
-// glist counts the players of the network by groups.
-func (c *Console) glist(Asker, []string) Reply {
-	view := c.store.View()
-	lines := []mcproto.Text{messages.Text(messages.CommandGlist, number(view.NetworkPlayers))}
-	for _, group := range view.Groups() {
-		players := 0
-		for _, s := range view.Servers(group.GetName()) {
-			players += int(s.GetPlayers())
-		}
-		lines = append(lines, messages.Text(messages.CommandGlistGroup, mcproto.Plain(group.GetName()), number(players)))
-	}
-	return says(lines...)
 }

@@ -19,6 +19,13 @@ import (
 const (
 	// CloudRead lets a player look at groups and servers.
 	CloudRead = "spawnery.cloud.read"
+	// CloudScale lets a player set for a while how many servers a group has,
+	// CloudRetire retire servers, CloudSend send players elsewhere, and
+	// CloudEvents be told what happens.
+	CloudScale  = "spawnery.cloud.scale"
+	CloudRetire = "spawnery.cloud.retire"
+	CloudSend   = "spawnery.cloud.send"
+	CloudEvents = "spawnery.cloud.events"
 	// Command, followed by its name, lets a player use a command of the proxy;
 	// VelocityCommand says the same of grants that were written for Velocity.
 	Command, VelocityCommand = "spawnery.command.", "velocity.command."
