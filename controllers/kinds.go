@@ -97,10 +97,10 @@ func (s *setup) addProxyGroup() error {
 	}).SetupWithManager(s.mgr, s.news.of(sessions.ProxyGroup))
 }
 
-// addAsks adds who carries out what plugins ask for.
+// addAsks adds who carries out what plugins, and staff in the game, ask for.
 func (s *setup) addAsks() error {
 	err := s.mgr.Add(&asks.Office{
-		Client: s.mgr.GetClient(), Live: s.mgr.GetAPIReader(), Sessions: s.store,
+		Client: s.mgr.GetClient(), Live: s.mgr.GetAPIReader(), Sessions: s.store, Players: s.store,
 		Events: s.mgr.GetEventRecorder("spawnery-asks"), Clock: s.Clock,
 	})
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package asks carries out what the plugins of servers, and staff in the game,
-// ask the manager for. Whose ask it is follows from the session alone, and everything is bounded and
-// told as an event.
+// ask the manager for. Whose ask it is follows from the session alone, and
+// everything is bounded and told as an event.
 package asks
 
 import (
@@ -33,16 +33,21 @@ const (
 	answerWithin = 6 * time.Second
 )
 
-// Sessions is what this controller needs of the channel.
+// Sessions is where the asks come from.
 type Sessions interface {
-	// NextAsk waits for something to carry out; Answer has to follow.
+	// NextAsk waits for something to carry out; Answer has to follow, or
+	// AnswerCloud where a player wants it.
 	NextAsk(ctx context.Context) (sessions.Asked, error)
 	// Answer says what became of it.
 	Answer(asked sessions.Asked, answer *agentv1alpha1.Answer)
-	// Connect has a proxy move a player, waits for it, and says whom it moved.
-	Connect(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player)
 	// AnswerCloud says what became of what a player wants.
 	AnswerCloud(asked sessions.Asked, answer *agentv1alpha1.CloudAnswer)
+}
+
+// Players are those that the proxies have.
+type Players interface {
+	// Connect has a proxy move a player, waits for it, and says whom it moved.
+	Connect(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.Answer, *agentv1alpha1.Player)
 	// MovePlayers has proxies move players, waits for it, and says whom they moved.
 	MovePlayers(ctx context.Context, asked sessions.Asked) (*agentv1alpha1.CloudAnswer, []*agentv1alpha1.Player)
 	// NamePlayers says who is on which server.
@@ -55,11 +60,12 @@ type Office struct {
 	// Live reads past the cache: bounds are counted on what there is.
 	Live     client.Reader
 	Sessions Sessions
+	Players  Players
 	Events   recorder.EventRecorder
 	Clock    clock.PassiveClock
 
-	// moves wait for proxies. There are no more of them than servers may have
-	// asks open.
+	// moves wait for proxies. There are no more of them than servers and proxies
+	// may have asks open.
 	moves sync.WaitGroup
 }
 
@@ -179,7 +185,7 @@ func (o *Office) denied(ctx context.Context, by asker, what string, denial *allo
 
 // connect has a player moved, and tells who was.
 func (o *Office) connect(ctx context.Context, by asker, asked sessions.Asked) *agentv1alpha1.Answer {
-	answer, moved := o.Sessions.Connect(ctx, asked)
+	answer, moved := o.Players.Connect(ctx, asked)
 	if moved != nil {
 		player, to := called(moved), asked.Ask.GetConnect().GetTo()
 		sent.TellOf(ctx, o.Events, &by.group, sending(&by.server, player, to), fmt.Sprintf("a plugin sent %s to %s", player, to))

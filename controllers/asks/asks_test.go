@@ -53,7 +53,7 @@ func newBench(t *testing.T, tell recorder.EventRecorder, namespaces ...string) *
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	store := sessions.New(sessions.Config{Version: "test", Clock: clock.RealClock{}})
-	return &bench{t, store, &Office{Client: kube, Live: kube, Sessions: store, Events: tell, Clock: clock.RealClock{}}}
+	return &bench{t, store, &Office{Client: kube, Live: kube, Sessions: store, Players: store, Events: tell, Clock: clock.RealClock{}}}
 }
 
 func newScheme(t *testing.T) *runtime.Scheme {
@@ -116,7 +116,7 @@ func (s stalled) Connect(context.Context, sessions.Asked) (*agentv1alpha1.Answer
 func TestMovesThatStallKeepNobodyElseWaiting(t *testing.T) {
 	b := newBench(t, events.NewFakeRecorder(100), "one", "two")
 	channel := stalled{b.Store, make(chan struct{}, 64), make(chan struct{})}
-	b.office.Sessions = channel
+	b.office.Players = channel
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error)
 	go func() { over <- b.office.Start(ctx) }()

@@ -16,7 +16,6 @@ import (
 	agentv1alpha1 "github.com/spawnery/spawnery-operator/api/agent/v1alpha1"
 	"github.com/spawnery/spawnery-operator/api/v1alpha1"
 	"github.com/spawnery/spawnery-operator/internal/allowance"
-	"github.com/spawnery/spawnery-operator/internal/conditions"
 	"github.com/spawnery/spawnery-operator/internal/sessions"
 )
 
@@ -78,7 +77,7 @@ func (o *Office) decideForStaff(ctx context.Context, by staff) (*agentv1alpha1.C
 	case *agentv1alpha1.CloudAsk_UnretireServer:
 		return o.unretireForStaff(ctx, by, ask.UnretireServer.GetServer())
 	case *agentv1alpha1.CloudAsk_NamePlayers:
-		return o.Sessions.NamePlayers(by.Asked), nil
+		return o.Players.NamePlayers(by.Asked), nil
 	}
 	return said(agentv1alpha1.Verdict_VERDICT_MALFORMED, "this manager does not know what is asked for"), nil
 }
@@ -115,7 +114,7 @@ func (o *Office) deniedToStaff(
 
 // movePlayers has players sent elsewhere, and tells by whom.
 func (o *Office) movePlayers(ctx context.Context, by staff) *agentv1alpha1.CloudAnswer {
-	answer, moved := o.Sessions.MovePlayers(ctx, by.Asked)
+	answer, moved := o.Players.MovePlayers(ctx, by.Asked)
 	if len(moved) == 0 {
 		return answer
 	}
@@ -143,6 +142,3 @@ func (o *Office) groupOf(ctx context.Context, by staff, place string) string {
 	}
 	return place
 }
-
-// takenBack tells of a server that may serve again.
-var takenBack = conditions.Deed{Reason: v1alpha1.EventServerTakenBack, Action: v1alpha1.EventActionTakeBack}

@@ -3,9 +3,11 @@
 package asks
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -94,16 +96,23 @@ func TestStaffBoostsAGroupAndEndsThat(t *testing.T) {
 	if got := b.boosts(); len(got) != 4 {
 		t.Errorf("each call makes a new object: %v", got)
 	}
+	b.wantEnded()
+}
+
+// wantEnded ends what there is: one that adds, two that hold the group at a
+// number, and one that was made by hand.
+func (b *staffBench) wantEnded() {
+	b.Helper()
 	reset := b.put(&agentv1alpha1.CloudAsk{Ask: &agentv1alpha1.CloudAsk_ResetGroup{ResetGroup: &agentv1alpha1.GroupName{Group: "lobby"}}})
 	if len(reset.GetBoosts()) != 2 || len(reset.GetByHand()) != 0 {
-		t.Errorf("reset: %v", reset)
+		b.Errorf("reset: %v", reset)
 	}
 	stop := b.put(&agentv1alpha1.CloudAsk{Ask: &agentv1alpha1.CloudAsk_StopBoosts{StopBoosts: &agentv1alpha1.GroupName{Group: "lobby"}}})
 	if len(stop.GetBoosts()) != 1 || len(stop.GetByHand()) != 1 || stop.GetByHand()[0] != "friday" {
-		t.Errorf("stop: %v", stop)
+		b.Errorf("stop: %v", stop)
 	}
 	if got := b.boosts(); len(got) != 1 || got[0] != "friday Add" {
-		t.Errorf("what was made by hand is all that stays: %v", got)
+		b.Errorf("what was made by hand is all that stays: %v", got)
 	}
 }
 
@@ -132,6 +141,26 @@ func TestStaffIsRefusedInWordsOfTheirOwn(t *testing.T) {
 				t.Errorf("boosts: %v", got)
 			}
 		})
+	}
+}
+
+func TestStaffIsGrantedSevenDaysAtMost(t *testing.T) {
+	for _, seconds := range []int64{7*24*3600 + 1, math.MaxInt64, math.MinInt64, -1, math.MaxInt64 / int64(time.Second) * 3} {
+		b := newStaffBench(t, v1alpha1.GroupEphemeral)
+		for _, ask := range []*agentv1alpha1.CloudAsk{scaleTo(1), startMore(1)} {
+			if wish := ask.GetScaleGroup(); wish != nil {
+				wish.Seconds = seconds
+			}
+			if wish := ask.GetStartServers(); wish != nil {
+				wish.Seconds = seconds
+			}
+			if answer := b.put(ask); answer.GetVerdict() != agentv1alpha1.Verdict_VERDICT_MALFORMED {
+				t.Errorf("%d seconds are answered with %v", seconds, answer)
+			}
+		}
+		if got := b.boosts(); len(got) != 1 {
+			t.Errorf("boosts: %v", got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -110,7 +111,9 @@ func (o *Office) boostForStaff(
 
 // admit asks whether a boost is granted, and until when.
 func admit(ask *agentv1alpha1.ScaleGroup, mode v1alpha1.BoostMode, group allowance.Group, now time.Time) (string, time.Time, *allowance.Denial) {
-	replicas, lasts := int(ask.GetReplicas()), time.Duration(ask.GetSeconds())*time.Second
+	// Centuries are no number of nanoseconds, and are not granted either.
+	seconds := max(-1, min(ask.GetSeconds(), math.MaxInt64/int64(time.Second)))
+	replicas, lasts := int(ask.GetReplicas()), time.Duration(seconds)*time.Second
 	if mode == v1alpha1.BoostExact {
 		until, denial := allowance.Pin{Replicas: replicas, For: lasts}.Admit(group, now)
 		return fmt.Sprintf("exactly %d servers", replicas), until, denial

@@ -13,13 +13,15 @@ import (
 	"github.com/spawnery/spawnery-operator/internal/podspec"
 )
 
-// What plugins have done to their group.
+// What plugins have done to their group, and staff to any.
 var (
 	boosted = conditions.Deed{Reason: v1alpha1.EventBoostAdded, Action: v1alpha1.EventActionBoost}
 	ended   = conditions.Deed{Reason: v1alpha1.EventBoostEnded, Action: v1alpha1.EventActionBoost}
 	retired = conditions.Deed{Reason: v1alpha1.EventServerRetired, Action: v1alpha1.EventActionRetire}
-	sent    = conditions.Deed{Reason: v1alpha1.EventPlayerSent, Action: v1alpha1.EventActionSend}
-	refused = conditions.Deed{Reason: v1alpha1.EventAskRefused, Action: v1alpha1.EventActionRefuse}
+	// takenBack tells of a server that may serve again.
+	takenBack = conditions.Deed{Reason: v1alpha1.EventServerTakenBack, Action: v1alpha1.EventActionTakeBack}
+	sent      = conditions.Deed{Reason: v1alpha1.EventPlayerSent, Action: v1alpha1.EventActionSend}
+	refused   = conditions.Deed{Reason: v1alpha1.EventAskRefused, Action: v1alpha1.EventActionRefuse}
 )
 
 // sending is one player's way from a server: everybody who is sent is told by

@@ -57,7 +57,7 @@ func TestEverythingThatIsAuditedIsAnEventOfItsOwn(t *testing.T) {
 		t.Fatal("the recorder is none")
 	}
 	b := newBench(t, tell, "one")
-	b.office.Sessions = prompt{b.Store}
+	b.office.Players = prompt{b.Store}
 	session := b.server("one")
 	retires := &agentv1alpha1.Ask{Id: "8", Ask: &agentv1alpha1.Ask_Retire{Retire: &agentv1alpha1.Retire{}}}
 	for _, ask := range []*agentv1alpha1.Ask{

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -59,11 +59,21 @@ func groupOf(group *v1alpha1.ServerGroup) *agentv1alpha1.DirectoryGroup {
 	return is
 }
 
+// longestTrouble bounds what a chat line shows of a condition, in characters.
+const longestTrouble = 300
+
+func shortened(words string) string {
+	if characters := []rune(words); len(characters) > longestTrouble {
+		return string(characters[:longestTrouble]) + "…"
+	}
+	return words
+}
+
 // troubleOf is why a group does not have the servers that it should.
 func troubleOf(group *v1alpha1.ServerGroup) string {
 	for _, kind := range []string{v1alpha1.ConditionDegraded, v1alpha1.ConditionBackingOff, v1alpha1.ConditionScalingLimited} {
-		if condition := meta.FindStatusCondition(group.Status.Conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
-			return condition.Message
+		if condition := apimeta.FindStatusCondition(group.Status.Conditions, kind); condition != nil && condition.Status == metav1.ConditionTrue {
+			return shortened(condition.Message)
 		}
 	}
 	return ""

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -32,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Network{}, builder.WithPredicates(predicates.Owners())).
 		Watches(&v1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(r.namesakes), builder.WithPredicates(predicates.Owners())).
-		Watches(&v1alpha1.ServerGroup{}, handler.EnqueueRequestsFromMapFunc(networkOf), builder.WithPredicates(predicates.Owners())).
+		Watches(&v1alpha1.ServerGroup{}, handler.EnqueueRequestsFromMapFunc(networkOf), builder.WithPredicates(predicate.Or(predicates.Owners(), listed()))).
 		Watches(&v1alpha1.ProxyGroup{}, handler.EnqueueRequestsFromMapFunc(networkOf), builder.WithPredicates(predicates.Owners())).
 		Watches(&v1alpha1.Server{}, handler.EnqueueRequestsFromMapFunc(networkOf)).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(labelledNetwork)).
@@ -47,6 +50,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, wakes source.Source) err
 		return fmt.Errorf("set up the network controller: %w", err)
 	}
 	return nil
+}
+
+// listed passes a group of which the proxies are to be told something else: a
+// boost, or what keeps it from having its servers.
+func listed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, okWas := e.ObjectOld.(*v1alpha1.ServerGroup)
+		now, okNow := e.ObjectNew.(*v1alpha1.ServerGroup)
+		return !okWas || !okNow || !proto.Equal(groupOf(was), groupOf(now))
+	}}
 }
 
 // namesakes wakes every Network of a namespace: the loser is accepted within a

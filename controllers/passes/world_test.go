@@ -125,7 +125,7 @@ func (w *world) restart() {
 	w.reconcilers = map[reflect.Type]reconcile.Reconciler{}
 	kube, err := kubernetes.NewForConfig(w.Config)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
-	w.office = &asks.Office{Client: w.cache, Live: w.Client, Sessions: w.store, Events: w.events, Clock: w.clock}
+	w.office = &asks.Office{Client: w.cache, Live: w.Client, Sessions: w.store, Players: w.store, Events: w.events, Clock: w.clock}
 	since := func() time.Time { return w.began }
 	addTo(w, (&network.Reconciler{
 		Client: w.cache, Kube: kube, Sessions: w.store, Channel: func() podspec.Channel { return w.channel },

@@ -56,6 +56,48 @@ func TestWhichBoostsAreGranted(t *testing.T) {
 	}
 }
 
+func TestWhichPinsAreGranted(t *testing.T) {
+	hub := Group{Name: "hub", Min: 2, Max: 8, Boosted: 3}
+	for name, test := range map[string]struct {
+		pin   Pin
+		group Group
+		until time.Duration
+		cause Cause
+		says  string
+	}{
+		"for an hour":        {Pin{Replicas: 1}, hub, time.Hour, 0, ""},
+		"at none":            {Pin{For: time.Minute}, hub, time.Minute, 0, ""},
+		"at the most":        {Pin{Replicas: 8, For: 168 * time.Hour}, hub, 168 * time.Hour, 0, ""},
+		"beyond the most":    {Pin{Replicas: 9}, hub, 0, Beyond, "9 servers are more than maxReplicas of hub, which is 8"},
+		"below none":         {Pin{Replicas: -1}, hub, 0, Malformed, "0 servers or more, and -1 was asked for"},
+		"longer than a week": {Pin{For: 168*time.Hour + time.Second}, hub, 0, Malformed, "at most seven days"},
+		"no time":            {Pin{For: -time.Second}, hub, 0, Malformed, "at least a second"},
+		"a persistent group": {Pin{}, Group{Name: "survival", Size: Fixed}, 0, Unsuited, "survival is persistent"},
+		"too many": {
+			Pin{}, Group{Name: "hub", MadeByStaff: BoostsByStaff}, 0, TooMany, "32 boosts of hub still last that were made in the game, the most there may be; /cloud stop hub ends them",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			until, denial := test.pin.Admit(test.group, now)
+			if denial == nil {
+				denial = &Denial{}
+			}
+			if denial.Cause != test.cause || !strings.Contains(denial.Why, test.says) || (test.says == "") != (denial.Why == "") {
+				t.Errorf("denied by %d: %q, want %d: %q", denial.Cause, denial.Why, test.cause, test.says)
+			}
+			if test.cause == 0 && !until.Equal(now.Add(test.until)) {
+				t.Errorf("it ends at %s, want in %s", until, test.until)
+			}
+		})
+	}
+	if _, denial := (Boost{Replicas: 1}).Admit(Group{Name: "hub", Max: 8, MadeByStaff: BoostsByStaff}, now); denial == nil || denial.Cause != TooMany {
+		t.Errorf("one more by staff that adds servers: %v", denial)
+	}
+	if denial := (Server{Name: "survival-0", Group: "survival", Size: Fixed}).RetireByStaff(); denial == nil || denial.Cause != Unsuited {
+		t.Errorf("a persistent server retires: %v", denial)
+	}
+}
+
 func TestWhichServersRetire(t *testing.T) {
 	for name, test := range map[string]struct {
 		server Server

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -257,8 +258,11 @@ func TestPlayersOfAProxyThatIsKilledAreBackByAnother(t *testing.T) {
 
 // tell has the manager tell its proxies of these servers.
 func (m *manager) tell(n *network, servers ...*server) {
-	d := sessions.Directory{Groups: []*agentv1alpha1.DirectoryGroup{{Name: "lobby"}}}
+	var d sessions.Directory
 	for _, s := range servers {
+		if group := s.entry.GetGroup(); !slices.ContainsFunc(d.Groups, func(g *agentv1alpha1.DirectoryGroup) bool { return g.GetName() == group }) {
+			d.Groups = append(d.Groups, &agentv1alpha1.DirectoryGroup{Name: group})
+		}
 		d.Servers = append(d.Servers, s.entry)
 	}
 	m.store.SetDirectory(types.NamespacedName{Namespace: "minecraft", Name: "production"}, d)

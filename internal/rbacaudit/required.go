@@ -31,13 +31,13 @@ func ours() []Permission {
 		},
 		{
 			Scope: Cluster, Group: v1alpha1.GroupName, Resource: "scaleboosts", Verbs: []string{"get", "list", "watch", "create", "delete"},
-			Why: "Live boosts raise the floor of a group. Plugins of its servers have some made, within the group's maxReplicas, and end their own. " +
+			Why: "Live boosts raise the floor of a group. Plugins of its servers, and staff in the game, have some made, within the group's maxReplicas, and end those. " +
 				"Those that have expired are deleted, unless a GitOps tool keeps them.",
 		},
 		{
 			Scope: Cluster, Group: v1alpha1.GroupName, Resource: "servers",
 			Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
-			Why:   "A group makes its servers, retires them by a patch of the spec, holds them by a finalizer and deletes them.",
+			Why:   "A group makes its servers, retires them by a patch of the spec, as plugins and staff in the game may ask, holds them by a finalizer and deletes them.",
 		},
 		{Scope: Cluster, Group: v1alpha1.GroupName, Resource: "networks/status", Verbs: []string{"get", "patch"}, Why: status},
 		{Scope: Cluster, Group: v1alpha1.GroupName, Resource: "proxygroups/status", Verbs: []string{"get", "patch"}, Why: status},

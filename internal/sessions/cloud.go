@@ -17,6 +17,9 @@ const (
 	// the manager for something.
 	cloudEvery = 500 * time.Millisecond
 	cloudBurst = 30
+	// longestName is that of anything in a network, longestPlayer that of a
+	// player.
+	longestName, longestPlayer = 253, 64
 	// mostNamed is how many players are named in one answer.
 	mostNamed = 1000
 )
@@ -48,25 +51,57 @@ func (s *Store) cloudAsked(by *proxy, said *agentv1alpha1.CloudAsk, now time.Tim
 	if by.cloud.pace == nil {
 		by.cloud.pace = rate.NewLimiter(rate.Every(cloudEvery), cloudBurst)
 	}
+	taken := &cloudAsk{id: id, answer: refuseCloud(said)}
+	switch {
+	case taken.answer != nil:
+	case by.cloud.open() >= asksOpen || !by.cloud.pace.AllowN(now, 1):
+		taken.answer = cloudAnswer(said, agentv1alpha1.Verdict_VERDICT_TOO_OFTEN, "too much is asked for by this proxy; ask again in a moment")
+	default:
+		s.questions.waiting = append(s.questions.waiting, Asked{Proxy: by.pod, Cloud: said})
+		notify(s.questions.ring)
+	}
+	by.cloud.remember(taken)
+	return nil
+}
+
+// open is how many wait to be answered.
+func (c *cloudAsks) open() int {
 	open := 0
-	for _, known := range by.cloud.asks {
+	for _, known := range c.asks {
 		if known.answer == nil {
 			open++
 		}
 	}
-	taken := &cloudAsk{id: id}
-	if open >= asksOpen || !by.cloud.pace.AllowN(now, 1) {
-		taken.answer = &agentv1alpha1.CloudAnswer{
-			Id: id, Verdict: agentv1alpha1.Verdict_VERDICT_TOO_OFTEN, Detail: "too much is asked for by this proxy; ask again in a moment",
-		}
-	} else {
-		s.questions.waiting = append(s.questions.waiting, Asked{Proxy: by.pod, Cloud: said})
-		notify(s.questions.ring)
+	return open
+}
+
+// remember keeps an ask in the place of the oldest answered one.
+func (c *cloudAsks) remember(taken *cloudAsk) {
+	c.asks = append(c.asks, taken)
+	if len(c.asks) <= asksKept {
+		return
 	}
-	by.cloud.asks = append(by.cloud.asks, taken)
-	if len(by.cloud.asks) > asksKept {
-		if oldest := slices.IndexFunc(by.cloud.asks, func(known *cloudAsk) bool { return known.answer != nil }); oldest >= 0 {
-			by.cloud.asks = slices.Delete(by.cloud.asks, oldest, oldest+1)
+	if oldest := slices.IndexFunc(c.asks, func(known *cloudAsk) bool { return known.answer != nil }); oldest >= 0 {
+		c.asks = slices.Delete(c.asks, oldest, oldest+1)
+	}
+}
+
+func cloudAnswer(to *agentv1alpha1.CloudAsk, verdict agentv1alpha1.Verdict, detail string) *agentv1alpha1.CloudAnswer {
+	return &agentv1alpha1.CloudAnswer{Id: to.GetId(), Verdict: verdict, Detail: detail}
+}
+
+// refuseCloud answers an ask about a name that nothing can have: players type
+// them. It is nil for any other.
+func refuseCloud(said *agentv1alpha1.CloudAsk) *agentv1alpha1.CloudAnswer {
+	move := said.GetMovePlayers()
+	for _, name := range []string{subject(said), move.GetTo(), move.GetServer()} {
+		if len(name) > longestName {
+			return cloudAnswer(said, agentv1alpha1.Verdict_VERDICT_MALFORMED, fmt.Sprintf("no group and no server has a name of %d bytes", len(name)))
+		}
+	}
+	for _, player := range []*agentv1alpha1.Player{said.GetBy(), move.GetPlayer()} {
+		if len(player.GetName()) > longestPlayer {
+			return cloudAnswer(said, agentv1alpha1.Verdict_VERDICT_MALFORMED, fmt.Sprintf("no player has a name of %d bytes", len(player.GetName())))
 		}
 	}
 	return nil

@@ -80,8 +80,7 @@ func (s *Store) orderConnect(asked Asked) (*proxy, *connect, *agentv1alpha1.Answ
 	case to == from:
 		return refuseConnect(agentv1alpha1.Verdict_VERDICT_REFUSED, "the player is on "+from+" already")
 	case !slices.Contains(by.able, agentv1alpha1.CapabilityConnect):
-		return refuseConnect(agentv1alpha1.Verdict_VERDICT_REFUSED, fmt.Sprintf(
-			"proxy %s (version %s) moves nobody who is asked for: it will once it has been replaced", by.pod.Pod.Name, by.version))
+		return refuseConnect(agentv1alpha1.Verdict_VERDICT_REFUSED, by.movesNobody())
 	}
 	given := &connect{
 		order: &agentv1alpha1.ConnectOrder{
@@ -93,6 +92,11 @@ func (s *Store) orderConnect(asked Asked) (*proxy, *connect, *agentv1alpha1.Answ
 	by.notify()
 	asker.noteOrdered(given.order, s.clock.Now())
 	return by, given, nil
+}
+
+// movesNobody says so of a proxy of an old version.
+func (p *proxy) movesNobody() string {
+	return fmt.Sprintf("proxy %s (version %s) moves nobody who is asked for: it will once it has been replaced", p.pod.Pod.Name, p.version)
 }
 
 // noteOrdered remembers a move. How many there are follows from how often a

@@ -104,14 +104,17 @@ func (s *Store) planMoves(asked Asked) ([]aMove, *agentv1alpha1.CloudAnswer) {
 		return nil, notMoved(agentv1alpha1.Verdict_VERDICT_NOT_FOUND, fmt.Sprintf("there is no server and no group %q in this network", wish.GetTo()))
 	}
 	var moves []aMove
-	there := false
+	var there bool
+	var unable *proxy
 	for known := range s.peersOf(asked.Proxy) {
 		for _, entry := range known.report.GetRoster() {
 			switch {
 			case !concerns(wish, entry):
 			case listed.within(entry.GetServer(), wish.GetTo()):
 				there = true
-			case entry.GetServer() == "" || !slices.Contains(known.able, agentv1alpha1.CapabilityConnect):
+			case entry.GetServer() == "":
+			case !slices.Contains(known.able, agentv1alpha1.CapabilityConnect):
+				unable = known
 			default:
 				moves = append(moves, aMove{known, &connect{
 					order: &agentv1alpha1.ConnectOrder{
@@ -126,6 +129,8 @@ func (s *Store) planMoves(asked Asked) ([]aMove, *agentv1alpha1.CloudAnswer) {
 	switch {
 	case len(moves) > 0:
 		return moves, nil
+	case unable != nil:
+		return nil, notMoved(agentv1alpha1.Verdict_VERDICT_REFUSED, unable.movesNobody())
 	case there:
 		return nil, notMoved(agentv1alpha1.Verdict_VERDICT_DONE, "whoever this is about is on "+wish.GetTo()+" already")
 	case wish.GetPlayer() != nil:

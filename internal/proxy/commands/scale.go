@@ -41,7 +41,7 @@ func (c *Console) scale(by Asker, arguments []string) Reply {
 		ask := &agentv1alpha1.CloudAsk_ResetGroup{ResetGroup: &agentv1alpha1.GroupName{Group: arguments[0]}}
 		return c.put(by, &agentv1alpha1.CloudAsk{Ask: ask}, ends(arguments[0]))
 	}
-	wish, ok := number4(arguments)
+	wish, ok := servers(arguments)
 	if !ok {
 		return usage(usageScale)
 	}
@@ -53,7 +53,7 @@ func (c *Console) scale(by Asker, arguments []string) Reply {
 
 // start adds servers to a group.
 func (c *Console) start(by Asker, arguments []string) Reply {
-	wish, ok := number4(arguments)
+	wish, ok := servers(arguments)
 	if !ok {
 		return usage(usageStart)
 	}
@@ -72,8 +72,8 @@ func (c *Console) stop(by Asker, arguments []string) Reply {
 	return c.put(by, &agentv1alpha1.CloudAsk{Ask: ask}, ends(arguments[0]))
 }
 
-// number4 reads a group, a number and for how long.
-func number4(arguments []string) (*agentv1alpha1.ScaleGroup, bool) {
+// servers reads a group, a number and for how long.
+func servers(arguments []string) (*agentv1alpha1.ScaleGroup, bool) {
 	if len(arguments) != 2 && (len(arguments) != 4 || arguments[2] != forWord) {
 		return nil, false
 	}

@@ -86,7 +86,8 @@ func TestWhatStaffAsksTheManagerFor(t *testing.T) {
 		},
 		"stop nothing": {
 			"cloud stop lobby", &agentv1alpha1.CloudAsk{Ask: &agentv1alpha1.CloudAsk_StopBoosts{StopBoosts: group("lobby")}},
-			&agentv1alpha1.CloudAnswer{Verdict: done}, []string{"lobby has no such boost that was made in the game or by a plugin."},
+			&agentv1alpha1.CloudAnswer{Verdict: done},
+			[]string{"lobby has no such boost that was made in the game or by a plugin."},
 		},
 		"retire": {
 			"cloud retire lobby-a",
@@ -97,11 +98,13 @@ func TestWhatStaffAsksTheManagerFor(t *testing.T) {
 		"unretire": {
 			"cloud unretire lobby-a",
 			&agentv1alpha1.CloudAsk{Ask: &agentv1alpha1.CloudAsk_UnretireServer{UnretireServer: &agentv1alpha1.ServerName{Server: "lobby-a"}}},
-			&agentv1alpha1.CloudAnswer{Verdict: done, Detail: "lobby-a is not retired"}, []string{"lobby-a is not retired."},
+			&agentv1alpha1.CloudAnswer{Verdict: done, Detail: "lobby-a is not retired"},
+			[]string{"lobby-a is not retired."},
 		},
 		"send one": {
 			"cloud send Ben lobby", moving("lobby", &agentv1alpha1.MovePlayers_Player{Player: &agentv1alpha1.Player{Name: "Ben"}}),
-			&agentv1alpha1.CloudAnswer{Verdict: done, Moved: 1}, []string{"Players sent to lobby: 1"},
+			&agentv1alpha1.CloudAnswer{Verdict: done, Moved: 1},
+			[]string{"Players sent to lobby: 1"},
 		},
 		"send who is there": {
 			"send current lobby", moving("lobby", &agentv1alpha1.MovePlayers_Server{Server: "survival-0"}),
@@ -212,8 +215,10 @@ func TestInfoAndStatus(t *testing.T) {
 	c := choose(console(t, "spawnery.cloud.read"), nil)
 	until := timestamppb.New(time.Date(2030, 1, 1, 18, 0, 0, 0, time.UTC))
 	c.store.Apply(&agentv1alpha1.Directory{Revision: 2, NetworkPlayers: 20, Groups: []*agentv1alpha1.DirectoryGroup{
-		{Name: "lobby", DisplayName: "Lobby", Type: "Ephemeral", MinServers: 1, MaxServers: 8, Boosted: 2, Pinned: new(int32(3)), PinnedUntil: until,
-			Trouble: "maxReplicas 8 holds back 2 servers", JoinPermission: &agentv1alpha1.JoinPermission{Node: "spawnery.join.lobby", Mode: agentv1alpha1.JoinMode_JOIN_MODE_REQUIRED}},
+		{
+			Name: "lobby", DisplayName: "Lobby", Type: "Ephemeral", MinServers: 1, MaxServers: 8, Boosted: 2, Pinned: new(int32(3)), PinnedUntil: until,
+			Trouble: "maxReplicas 8 holds back 2 servers", JoinPermission: &agentv1alpha1.JoinPermission{Node: "spawnery.join.lobby", Mode: agentv1alpha1.JoinMode_JOIN_MODE_REQUIRED},
+		},
 		{Name: "survival", Type: "Persistent", MinServers: 1, MaxServers: 1, JoinPermission: &agentv1alpha1.JoinPermission{Node: "spawnery.join.survival", Mode: agentv1alpha1.JoinMode_JOIN_MODE_DENY_ONLY}},
 	}})
 	grants := "Permissions are those of the Network. What a permission plugin of the servers grants is not seen here."
