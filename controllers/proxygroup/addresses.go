@@ -36,8 +36,10 @@ func reportAddresses(set *conditions.Set, group *v1alpha1.ProxyGroup, seen obser
 	}
 }
 
-// originsOf sums up where the logins of all proxies came from.
-func originsOf(seen observation) (logins, hidden int) {
+// originsOf sums up where the logins of all proxies came from: how many there
+// were, and how many of them by addresses of the cluster.
+func originsOf(seen observation) (int, int) {
+	logins, hidden := 0, 0
 	for _, pod := range seen.pods {
 		if pod.said.Freshness == sessions.Fresh {
 			origins := pod.said.Report.GetLoginOrigins()

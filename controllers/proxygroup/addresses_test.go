@@ -85,11 +85,13 @@ func TestLoginsSayWhetherPlayersAddressesAreHidden(t *testing.T) {
 			"True " + hidden + "the load balancers that config.proxyProtocol trusts name them, so what is in front of those hides the players",
 		},
 		"a way in of the owner's": {
-			v1alpha1.ProxyGroupSpec{Expose: v1alpha1.Expose{Type: v1alpha1.ExposeClusterIP}}, loggedIn(sessions.Fresh, [2]int32{20, 20}),
+			v1alpha1.ProxyGroupSpec{Expose: v1alpha1.Expose{Type: v1alpha1.ExposeClusterIP}},
+			loggedIn(sessions.Fresh, [2]int32{20, 20}),
 			"True " + hidden + "what leads players to the Service passes them on by itself" + proxied,
 		},
 		"a port of the node": {
-			v1alpha1.ProxyGroupSpec{Expose: v1alpha1.Expose{Type: v1alpha1.ExposeHostPort}}, loggedIn(sessions.Fresh, [2]int32{20, 20}),
+			v1alpha1.ProxyGroupSpec{Expose: v1alpha1.Expose{Type: v1alpha1.ExposeHostPort}},
+			loggedIn(sessions.Fresh, [2]int32{20, 20}),
 			"True " + hidden + "something in the cluster passes players on by itself" + proxied,
 		},
 	} {

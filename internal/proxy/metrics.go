@@ -87,13 +87,8 @@ func outcomeOf(err error) string {
 
 // causeOf is why somebody may not come in, by what they are told.
 func causeOf(reason mcproto.Text) error {
-	switch messages.Key(reason.Translate) {
-	case messages.LoginDuplicate:
-		return errDuplicate
-	case messages.LoginFull:
-		return errFull
-	}
-	return nil
+	told := map[string]error{string(messages.LoginDuplicate): errDuplicate, string(messages.LoginFull): errFull}
+	return told[reason.Translate]
 }
 
 // Why connections are closed at once.

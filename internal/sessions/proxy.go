@@ -169,23 +169,32 @@ func (s *ProxySession) pick(now time.Time) (*agentv1alpha1.ProxyOrder, time.Dura
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Settings{Settings: settings}}, 0
 	}
 	silence := s.proxy.giveUp(now)
-	if saying := s.pickSaying(now); saying != nil {
-		return saying, 0
-	}
-	if connect := s.pickConnect(); connect != nil {
-		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: connect}}, 0
-	}
-	if order := s.proxy.errands.next(); order != nil {
+	if order := s.pickAboutPlayers(now); order != nil {
 		return order, 0
-	}
-	if answer := s.proxy.cloud.pickAnswer(); answer != nil {
-		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_CloudAnswer{CloudAnswer: answer}}, 0
 	}
 	order, wait := s.pickDirectory(now)
 	if order != nil {
 		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Directory{Directory: order}}, 0
 	}
 	return nil, min(wait, silence, ResyncEvery-now.Sub(s.restatedAt))
+}
+
+// pickAboutPlayers returns the next order that concerns single players: each is
+// sent once.
+func (s *ProxySession) pickAboutPlayers(now time.Time) *agentv1alpha1.ProxyOrder {
+	if saying := s.pickSaying(now); saying != nil {
+		return saying
+	}
+	if connect := s.pickConnect(); connect != nil {
+		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_Connect{Connect: connect}}
+	}
+	if order := s.proxy.errands.next(); order != nil {
+		return order
+	}
+	if answer := s.proxy.cloud.pickAnswer(); answer != nil {
+		return &agentv1alpha1.ProxyOrder{Order: &agentv1alpha1.ProxyOrder_CloudAnswer{CloudAnswer: answer}}
+	}
+	return nil
 }
 
 // pickDirectory returns the whole directory when it is due, else what changed

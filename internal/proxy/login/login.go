@@ -50,7 +50,7 @@ const (
 	Offline
 )
 
-// ErrVersion: the client's version is none that is spoken here.
+// ErrVersion means that the client's version is none that is spoken here.
 var ErrVersion = errors.New("a version that is not spoken here")
 
 // Rejected is returned when the client was told why and has to be left alone.
