@@ -175,6 +175,7 @@ func TestStaffRetiresServersAndSendsPlayersFromTheGame(t *testing.T) {
 	s.knows("Ben", "duels-a")
 	s.types(ada, "send all lobby")
 	s.on(ben, "lobby-a")
+	s.hears(ada, "Players sent to lobby: 1") // Ada's next command would find her busy.
 	s.types(ada, "cloud send Eve lobby")
 	s.hears(ada, `No proxy has a player "Eve" on a server.`)
 	s.tells("ServerRetired")
