@@ -287,14 +287,22 @@ func (p *Player) onCommand(f *mcproto.Frame) error {
 }
 
 // finish carries a command out beside the reader. A player has one of them at a
-// time, however fast they type.
+// time and one that waits, however fast they type: whoever has just arrived by
+// one may type the next before it has ended.
 func (p *Player) finish(command func(context.Context) []mcproto.Text) {
-	if !p.atWork.CompareAndSwap(false, true) {
+	if p.atWork.Add(1) > 2 {
+		p.atWork.Add(-1)
 		p.Tell(messages.Text(messages.CommandBusy))
 		return
 	}
 	p.carryOn(func(ctx context.Context) {
-		defer p.atWork.Store(false)
+		defer p.atWork.Add(-1)
+		select {
+		case p.desk <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		defer func() { <-p.desk }()
 		ctx, cancel := context.WithTimeout(ctx, commandWithin)
 		defer cancel()
 		p.Tell(command(ctx)...)

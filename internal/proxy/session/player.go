@@ -137,7 +137,8 @@ type Player struct {
 	pulse pulse // of the client
 
 	carryOn func(work func(context.Context)) // does work beside the client's reader
-	atWork  atomic.Bool                      // a command of the player's is being carried out
+	atWork  atomic.Int32                     // commands of the player's that are being carried out, or wait
+	desk    chan struct{}                    // held by the one that is being carried out
 
 	running atomic.Bool // Run was called
 	ending  atomic.Bool // the client was told to go
@@ -160,6 +161,7 @@ func New(world *World, client *login.Client, mode login.Mode, address netip.Addr
 		came:     world.Clock.Now(),
 		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
+		desk:     make(chan struct{}, 1),
 	}
 	if p.sent = p.sentWith(); p.sent != nil {
 		p.screen.landing = p.sent.Landing
