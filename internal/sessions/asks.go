@@ -201,15 +201,20 @@ func (s *Store) takeAsk() (Asked, bool) {
 	return next, true
 }
 
+// release lets the next ask of a group be handed out. The caller holds the lock.
+func (s *Store) release(asked Asked) {
+	if asked.alone() {
+		delete(s.questions.busy, asked.group())
+	}
+	notify(s.questions.ring)
+}
+
 // Answer says what became of an ask that NextAsk handed out. The agent is told
 // on the session that stands, or on the next one when it asks again.
 func (s *Store) Answer(asked Asked, answer *agentv1alpha1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if asked.alone() {
-		delete(s.questions.busy, asked.group())
-	}
-	notify(s.questions.ring)
+	s.release(asked)
 	by, ok := s.servers[asked.Pod.UID]
 	if !ok {
 		return

@@ -122,10 +122,7 @@ func (c *cloudAsks) pickAnswer() *agentv1alpha1.CloudAnswer {
 func (s *Store) AnswerCloud(asked Asked, answer *agentv1alpha1.CloudAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if asked.alone() {
-		delete(s.questions.busy, asked.group())
-	}
-	notify(s.questions.ring)
+	s.release(asked)
 	by, ok := s.proxies[asked.Proxy.UID]
 	if !ok {
 		return

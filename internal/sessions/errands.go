@@ -142,23 +142,12 @@ func (s *Store) passOn(by *proxy, said *agentv1alpha1.Errand, now time.Time) *ag
 // others are the players of the network's other proxies.
 func (s *Store) others(by *proxy, now time.Time) *agentv1alpha1.ErrandResult {
 	result := &agentv1alpha1.ErrandResult{Verdict: agentv1alpha1.Verdict_VERDICT_DONE}
-	for known := range s.beside(by) {
+	for known := range s.besides(by) {
 		if freshness(known.sampledAt, now) == Fresh {
 			result.Roster = append(result.Roster, known.report.GetRoster()...)
 		}
 	}
 	return result
-}
-
-// beside yields the other connected proxies of a proxy's network.
-func (s *Store) beside(by *proxy) func(yield func(*proxy) bool) {
-	return func(yield func(*proxy) bool) {
-		for known := range s.within(by.pod.Pod.Namespace) {
-			if known != by && known.pod.Network == by.pod.Network && known.connected() && !yield(known) {
-				return
-			}
-		}
-	}
 }
 
 // toHolder gives an errand to the proxy that has the player, who may have come
@@ -211,8 +200,9 @@ func (p *proxy) hand(said *agentv1alpha1.Errand) bool {
 // toEverybody gives an errand to all other proxies.
 func (s *Store) toEverybody(by *proxy, said *agentv1alpha1.Errand) *agentv1alpha1.ErrandResult {
 	passed := false
-	for known := range s.beside(by) {
-		passed = known.hand(said) || passed
+	for known := range s.besides(by) {
+		// One that has never reported has nobody yet.
+		passed = known.report != nil && known.hand(said) || passed
 	}
 	if !passed {
 		return failed(agentv1alpha1.Verdict_VERDICT_NOT_FOUND, "the network has no other proxy")
@@ -227,7 +217,7 @@ func (s *Store) toServers(by *proxy, wanted *agentv1alpha1.PluginPayload) *agent
 		missing[server] = struct{}{}
 	}
 	passed := false
-	for known := range s.beside(by) {
+	for known := range s.besides(by) {
 		var servers []string
 		for server := range missing {
 			if known.said.presence[server].On > 0 {
